@@ -57,8 +57,8 @@ async function setUp(t: Test, unknownCredentials: object = {}) {
   };
 }
 
-const unknownToken = (n: number): string => `gAAAAA${'x'.repeat(150)}${n}`;
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+const unknownToken = (n: number) => `gAAAAA${'x'.repeat(150)}${n}`;
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => n);
 
 t.test(
   'C244, D514: Keystone gets a bounded number of a flood of bad tokens, and known users are served',

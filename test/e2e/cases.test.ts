@@ -127,7 +127,7 @@ t.test(
 );
 
 /** Reads a watch until `text` has arrived, then disconnects. */
-async function firstEvents(token: string, path: string, text: string): Promise<string> {
+async function firstEvents(token: string, path: string, text: string) {
   const request = httpsRequest(`${stonegate.url}${path}`, {
     ca: stonegate.authority.cert,
     headers: { authorization: `Bearer ${token}` },

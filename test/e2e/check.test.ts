@@ -15,7 +15,7 @@ const WEBHOOKS = 'validatingwebhookconfigurations';
 const BOUND = /^warning: upstream\.server: the RoleBinding .*the admission webhook judges nothing in/m;
 const CERTIFICATE = { certFile: 'apiserver.crt', keyFile: 'apiserver.key' };
 
-async function warningsOf(t: Test, configFile: string): Promise<string> {
+async function warningsOf(t: Test, configFile: string) {
   const { code, stderr } = await printedBy(check, ['--config', configFile]);
   t.equal(code, 0, stderr);
   return stderr;

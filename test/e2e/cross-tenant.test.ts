@@ -53,7 +53,7 @@ const skip = findKubectls().length === 0 && NO_KUBECTL;
 const LIST = ['get', 'pods', '-o', 'name', '-n', 'default'];
 const ROLE = 'stonegate:policy';
 
-async function mayList(kubectl: Kubectl): Promise<boolean> {
+async function mayList(kubectl: Kubectl) {
   const { code, stdout } = await kubectl.run(LIST);
   return code === 0 && stdout.trim() === 'pod/web';
 }

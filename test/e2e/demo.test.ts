@@ -63,13 +63,13 @@ function startDemo(test: Test, ...args: string[]): Demo {
 }
 
 /** The process id of Stonegate, from its log. */
-function stonegatePid(folder: string): number {
+function stonegatePid(folder: string) {
   const [line = ''] = readFileSync(join(folder, 'stonegate.log'), 'utf8').split('\n');
   const { pid }: { pid: number } = JSON.parse(line);
   return pid;
 }
 
-async function listens(port: string): Promise<boolean> {
+async function listens(port: string) {
   const socket = connect(Number(port), '127.0.0.1');
   try {
     await once(socket, 'connect');
@@ -82,7 +82,7 @@ async function listens(port: string): Promise<boolean> {
 }
 
 /** The ports of all addresses in the output, except the one that only a port-forward would open. */
-function portsIn(output: string): string[] {
+function portsIn(output: string) {
   const found = [...output.matchAll(/https?:\/\/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port ?? '');
   return [...new Set(found)].filter((port) => port !== '8080');
 }

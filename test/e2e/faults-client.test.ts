@@ -160,7 +160,7 @@ t.test(
   },
 );
 
-function upgradeRequest(token: string, mark: string): string {
+function upgradeRequest(token: string, mark: string) {
   return [
     `POST ${EXEC}&mark=${mark} HTTP/1.1`,
     'Host: x',

@@ -167,7 +167,7 @@ t.test('a failed upgrade gets a Status before the connection closes', async (t) 
   await eventually(() => apiServer.connections <= 3);
 });
 
-function upgradeRequest(token: string): string {
+function upgradeRequest(token: string) {
   return [
     `POST ${EXEC} HTTP/1.1`,
     'Host: stonegate',

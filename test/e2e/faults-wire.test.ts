@@ -49,7 +49,7 @@ const get = (...fields: string[]) => [
 ];
 
 /** Whether the request has alice's identity and no other. */
-function isAlice({ user, rawHeaders, headers }: LoggedRequest): boolean {
+function isAlice({ user, rawHeaders, headers }: LoggedRequest) {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   return (
     user?.username === 'acme:alice' &&

@@ -91,7 +91,7 @@ async function openShell(t: Test, { kubectl }: Clients) {
   const ended = once(child, 'close').then(([code]: unknown[]) => code);
   return {
     ended,
-    async echoes(word: string): Promise<void> {
+    async echoes(word: string) {
       child.stdin?.write(`${word}\n`);
       await prints(child, new RegExp(word));
     },
@@ -100,7 +100,7 @@ async function openShell(t: Test, { kubectl }: Clients) {
 }
 
 /** The number of open exec requests of a replica. */
-async function tunnelsOf(replica: StonegateProcess): Promise<number> {
+async function tunnelsOf(replica: StonegateProcess) {
   const { text } = await replica.admin('/metrics');
   return Number(/^stonegate_requests_active\{kind="exec"\} (\d+)/m.exec(text)?.[1] ?? 0);
 }
@@ -127,7 +127,7 @@ async function nothingIsLost(t: Test, { kubernetes }: ReplicaSite, { writers, ev
 }
 
 /** Sends SIGTERM; ends the drain after the load balancer has reacted and clients have made more requests. */
-async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clients: Clients): Promise<void> {
+async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clients: Clients) {
   replica.signal('SIGTERM');
   await eventually(async () => !(await balancer.isUp(replica)));
   await clients.more();

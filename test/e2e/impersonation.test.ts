@@ -83,8 +83,8 @@ for (const binary of binaries)
     });
   });
 
-async function refusals(t: Test, dave: Kubectl): Promise<void> {
-  const refused = async (words: readonly string[], expected: RegExp): Promise<void> => {
+async function refusals(t: Test, dave: Kubectl) {
+  const refused = async (words: readonly string[], expected: RegExp) => {
     const complaint = await fails(t, dave, ['get', '--raw', '/api/v1/namespaces/acme/pods', ...words]);
     t.match(complaint, /^Error from server \(Forbidden\)/m);
     t.match(complaint, expected);
@@ -97,8 +97,8 @@ async function refusals(t: Test, dave: Kubectl): Promise<void> {
   await refused(['--as', 'system:admin'], /the user name "system:admin" is reserved/);
 }
 
-async function oneself(t: Test, dave: Kubectl): Promise<void> {
-  const mayI = async (...words: string[]): Promise<string> =>
+async function oneself(t: Test, dave: Kubectl) {
+  const mayI = async (...words: string[]) =>
     (await dave.run(['auth', 'can-i', ...words, ...AS_READER])).stdout.trim();
   t.equal(await mayI('list', 'pods'), 'yes');
   t.equal(await mayI('delete', 'pods'), 'no');

@@ -41,14 +41,14 @@ for (const binary of binaries)
   });
 
 /** Requests discovery first, so that the cached documents do not have the new resource. */
-async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string): Promise<void> {
+async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string) {
   await succeeds(t, kubectl, ['api-resources']);
   await succeeds(t, kubectl, ['apply', '-f', '-'], definition(plural, kind));
   await succeeds(t, kubectl, ['apply', '-f', '-'], object('example.com/v1', kind, 'one'));
   t.match(await succeeds(t, kubectl, ['get', plural, '-o', 'name']), '/one');
 }
 
-function definition(plural: string, kind: string): string {
+function definition(plural: string, kind: string) {
   const names = { plural, singular: kind.toLowerCase(), kind };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return JSON.stringify({
@@ -64,6 +64,6 @@ function definition(plural: string, kind: string): string {
   });
 }
 
-function object(apiVersion: string, kind: string, name: string): string {
+function object(apiVersion: string, kind: string, name: string) {
   return JSON.stringify({ apiVersion, kind, metadata: { name } });
 }

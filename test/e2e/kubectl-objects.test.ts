@@ -33,20 +33,19 @@ else
         });
     });
 
-async function read(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
+async function read(t: Test, alice: Kubectl, carol: Kubectl) {
   t.match(await succeeds(t, alice, ['get', 'pods']), /NAME +HASHKEY +READY.*\nweb /, 'a list is a table');
   t.match(await succeeds(t, carol, ['get', 'pods,cm', '-A']), /default +configmap\/settings/);
   t.match(await succeeds(t, alice, ['get', 'cm', 'settings', '-o', 'yaml']), /^ {2}owner: acme$/m);
   t.match(await succeeds(t, alice, ['describe', 'cm', 'settings']), /owner:\n----\nacme/);
 }
 
-const manifest = (value: string): string =>
+const manifest = (value: string) =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { value } });
 
-async function write(t: Test, alice: Kubectl): Promise<void> {
-  const value = (): Promise<string> =>
-    succeeds(t, alice, ['-n', 'team', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']);
-  const change = (words: readonly string[], stdin?: string): Promise<string> =>
+async function write(t: Test, alice: Kubectl) {
+  const value = () => succeeds(t, alice, ['-n', 'team', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']);
+  const change = (words: readonly string[], stdin?: string) =>
     succeeds(t, alice, ['-n', 'team', ...words], stdin);
   t.match(await creates(t, alice, ['namespace', 'team']), 'namespace/team created');
   t.match(await change(['create', '-f', '-'], manifest('0')), 'configmap/cm created');
@@ -73,8 +72,8 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
 }
 
 /** Both tenants have a ConfigMap of this name; changing one does not change the other. */
-async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): Promise<void> {
-  const marks = (kubectl: Kubectl): Promise<string> =>
+async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl) {
+  const marks = (kubectl: Kubectl) =>
     succeeds(t, kubectl, ['get', 'cm', 'settings', '-o', 'jsonpath={.data.owner}/{.metadata.labels.mark}']);
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark=hers']);
   t.equal(await marks(bob), 'globex/', 'the other tenant has its own object of the same name');
@@ -89,7 +88,7 @@ async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): P
   await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
 }
 
-async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl): Promise<void> {
+async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl) {
   const arrived = next(({ url }) => url.includes('watch='));
   const watching = carol.start(['get', 'cm', '-w', '--watch-only', '-o', 'name']);
   const { url } = await arrived;

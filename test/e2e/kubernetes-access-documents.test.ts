@@ -20,13 +20,13 @@ const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** The page's code blocks in this language. */
-function blocksOf(page: string, language: string): string[] {
+function blocksOf(page: string, language: string) {
   const fences = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   return [...readFileSync(page, 'utf8').matchAll(fences)].map(([, block = '']) => block);
 }
 
 /** The commands after a `$ ` prompt, whose output the page shows. */
-function typedOn(page: string): string[] {
+function typedOn(page: string) {
   return [...readFileSync(page, 'utf8').matchAll(/^\$ (stonegate (?:whoami|access|who-can).*)$/gm)].map(
     ([, command = '']) => command,
   );

@@ -180,7 +180,7 @@ for (const release of [OLDEST, NEWEST] as const)
     }
   });
 
-async function useKubectl(t: Test, site: Place): Promise<void> {
+async function useKubectl(t: Test, site: Place) {
   const { kubernetes } = site;
   const pod = {
     spec: { automountServiceAccountToken: false, containers: [{ name: 'web', image: 'nginx' }] },
@@ -237,7 +237,7 @@ async function useKubectl(t: Test, site: Place): Promise<void> {
   }
 }
 
-async function useCustomResources(t: Test, site: Place): Promise<void> {
+async function useCustomResources(t: Test, site: Place) {
   const { kubernetes } = site;
   await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     metadata: { name: 'gadgets.example.com' },
@@ -281,7 +281,7 @@ async function useCustomResources(t: Test, site: Place): Promise<void> {
   }
 }
 
-async function revoke(t: Test, site: Place): Promise<void> {
+async function revoke(t: Test, site: Place) {
   const { stonegate, kubernetes, token, newcomer, letWork } = site;
   const watching = await stonegate.open(token, `${CONFIG_MAPS}?watch=1`);
   let text = '';
@@ -299,7 +299,7 @@ async function revoke(t: Test, site: Place): Promise<void> {
   await eventually(async () => (await stonegate.ask(new_, CONFIG_MAPS)).status === 200);
 }
 
-async function useInformer(t: Test, { stonegate, kubernetes, token }: Place): Promise<void> {
+async function useInformer(t: Test, { stonegate, kubernetes, token }: Place) {
   const kubeconfig = join(t.testdir(), 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }));
   const running = runInformer(kubeconfig, 'v1/configmaps');

@@ -250,7 +250,7 @@ function cases(origin: string): readonly Case[] {
   ];
 }
 
-function tokenOf(maker: TokenMaker, { issuer, claims, text, header, key }: Case): string {
+function tokenOf(maker: TokenMaker, { issuer, claims, text, header, key }: Case) {
   const payload = { iss: `${maker.origin}/${issuer}`, aud: 'k', exp: NOW + 600, ...claims };
   return maker.token(text ?? payload, header, key);
 }

@@ -129,7 +129,7 @@ function comparable({ status, body }: Reply) {
   return { status, message: refusal.message, reason: refusal.reason, details };
 }
 
-async function bindAll({ kubernetes, letWork }: KubernetesSite): Promise<void> {
+async function bindAll({ kubernetes, letWork }: KubernetesSite) {
   await letWork('acme', 'acme:bob', ROBOT);
   for (const [name, rules] of Object.entries(GRANTS)) {
     const subjects = [`user:acme:${name}`] as const;
@@ -149,7 +149,7 @@ async function userOf(site: KubernetesSite, name: string): Promise<User> {
 }
 
 /** Waits until Stonegate has discovered the API server's impersonation modes. */
-async function untilAsked({ stonegate }: KubernetesSite, token: string): Promise<void> {
+async function untilAsked({ stonegate }: KubernetesSite, token: string) {
   await eventually(async () => {
     const reply = await stonegate.ask(token, PODS, { headers: bob() });
     return reply.body.includes('impersonate-on:');
@@ -344,7 +344,7 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
 });
 
 /** The token that a thief of Stonegate's credential has. */
-async function ownToken({ kubernetes }: KubernetesSite): Promise<string> {
+async function ownToken({ kubernetes }: KubernetesSite) {
   const path = '/api/v1/namespaces/stonegate/serviceaccounts/stonegate/token';
   const reply = await kubernetes.admit('POST', path, { spec: { expirationSeconds: 3_600 } });
   const request: { status: { token: string } } = JSON.parse(reply.body);

@@ -74,7 +74,7 @@ async function start(t: Test): Promise<Place> {
   return { ...site, tokens };
 }
 
-function create({ kubernetes }: KubernetesSite, place: string, name: string, data?: object): Promise<void> {
+function create({ kubernetes }: KubernetesSite, place: string, name: string, data?: object) {
   const metadata = { name, labels: { made: data === undefined ? 'small' : 'large' } };
   return kubernetes.create(`${NAMESPACES}/${place}/configmaps`, { metadata, ...(data && { data }) });
 }
@@ -104,7 +104,7 @@ t.test('filtered lists at a real API server', { skip: missingControllers() }, as
   );
 });
 
-async function listTogether(t: Test, site: Place): Promise<void> {
+async function listTogether(t: Test, site: Place) {
   const { stonegate, kubernetes, tokens } = site;
   const data = { text: 'x'.repeat(200_000) };
   for (const place of PLACES) await create(site, place, 'large', data);
@@ -122,7 +122,7 @@ async function listTogether(t: Test, site: Place): Promise<void> {
   for (const place of PLACES) await kubernetes.admit('DELETE', `${NAMESPACES}/${place}/configmaps/large`);
 }
 
-async function restart(t: Test, site: Place): Promise<void> {
+async function restart(t: Test, site: Place) {
   const { stonegate, kubernetes, tokens } = site;
   const partial: number[] = [];
   const clients = Array.from({ length: CLIENTS }, () =>
@@ -159,7 +159,7 @@ async function restart(t: Test, site: Place): Promise<void> {
   t.same(partial, []);
 }
 
-async function deleteMany(t: Test, site: Place): Promise<void> {
+async function deleteMany(t: Test, site: Place) {
   const { kubernetes, stonegate, tokens } = site;
   const left = new Set(DOOMED);
   const refused: string[] = [];

@@ -44,14 +44,14 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
 }
 
 /** The names of the namespaces in the user's list. */
-async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
+async function seenBy({ stonegate }: KubernetesSite, token: string) {
   const reply = await stonegate.ask(token, NAMESPACES);
   return namesIn(reply.body).join();
 }
 
 const bindingsIn = (place: string) => `${RBAC}/namespaces/${place}/rolebindings`;
 
-async function view({ kubernetes }: KubernetesSite, namespace: string, user: string): Promise<void> {
+async function view({ kubernetes }: KubernetesSite, namespace: string, user: string) {
   await bind(kubernetes, {
     name: 'viewers',
     namespace,
@@ -60,16 +60,16 @@ async function view({ kubernetes }: KubernetesSite, namespace: string, user: str
   });
 }
 
-async function revoke({ kubernetes }: KubernetesSite, place: string): Promise<void> {
+async function revoke({ kubernetes }: KubernetesSite, place: string) {
   await kubernetes.admit('DELETE', `${bindingsIn(place)}/viewers`);
 }
 
-function revisionIn(body: string): number {
+function revisionIn(body: string) {
   const { metadata }: { metadata: { resourceVersion: string } } = JSON.parse(body);
   return Number(metadata.resourceVersion);
 }
 
-function namesIn(body: string): string[] {
+function namesIn(body: string) {
   const list: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return list.items.map(({ metadata }) => metadata.name);
 }
@@ -81,7 +81,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   const carol = site.newcomer('carol');
 
   /** The list without ages, and without its revision, which is that of the index. */
-  const comparable = (text: string): string =>
+  const comparable = (text: string) =>
     text
       .replace(
         /^(\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{)"resourceVersion":"\d+"/,
@@ -244,7 +244,7 @@ function without(list: { metadata: { resourceVersion?: string } }): object {
   return { ...list, metadata };
 }
 
-function messageOf(body: string): string {
+function messageOf(body: string) {
   const { message }: { message: string } = JSON.parse(body);
   return message;
 }

@@ -72,7 +72,7 @@ t.test('invitations', { skip: missing }, async (t) => {
       { kind: 'InvitationAcceptance', spec: { token: secret, accept: true } },
       through,
     );
-  const secretFor = async (spec: object, token = alice): Promise<string> => {
+  const secretFor = async (spec: object, token = alice) => {
     const { status, body, json } = await invite(token, spec);
     if (status !== 201) throw new Error(body);
     return json.status.link;

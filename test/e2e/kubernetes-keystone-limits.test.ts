@@ -22,7 +22,7 @@ const TENANT_QUOTA = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Limits of pods and memory: registered ones, and one of the project `web`. */
-async function limits({ keystone: { directory }, configFile }: Testbed): Promise<void> {
+async function limits({ keystone: { directory }, configFile }: Testbed) {
   const bridge = directory.user('Default', 'bridge');
   for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
   await writeFile(join(dirname(configFile), 'bridge-password'), bridge.password);

@@ -38,7 +38,7 @@ async function start(t: Test, release: Release, flags: readonly string[] = []): 
   };
 }
 
-async function fill({ kubernetes }: Both): Promise<void> {
+async function fill({ kubernetes }: Both) {
   const data = { text: 'x'.repeat(900) };
   const names = Array.from({ length: OBJECTS }, (_, i) => `item-${String(i).padStart(5, '0')}`);
   await mapWithConcurrency(names, 16, (name) =>
@@ -103,10 +103,10 @@ t.test('lists', { skip: missingKubernetes() }, async (t) => {
 });
 
 /** Encodes only what is needed of `runtime.Unknown` and `SelfSubjectAccessReview`; all strings are short. */
-function accessReview(asked: { namespace: string; verb: string; resource: string }): Buffer {
-  const field = (number: number, value: Buffer): Buffer =>
+function accessReview(asked: { namespace: string; verb: string; resource: string }) {
+  const field = (number: number, value: Buffer) =>
     Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
-  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value));
+  const text = (number: number, value: string) => field(number, Buffer.from(value));
   const attributes = [text(1, asked.namespace), text(2, asked.verb), text(5, asked.resource)];
   const type = [text(1, 'authorization.k8s.io/v1'), text(2, 'SelfSubjectAccessReview')];
   const spec = field(1, Buffer.concat(attributes));

@@ -71,7 +71,7 @@ async function startCluster(
  * A kubectl that simulates what needs a pod: its log, its port, and a command in it. For the log and the port
  * the real kubectl runs first, with the same arguments.
  */
-const asIfInPod = (admin: string): string => `
+const asIfInPod = (admin: string) => `
 kubectl='${findKubectls().at(-1)}'
 case " $* " in
   *" logs "*) "$kubectl" "$@" >&2; cat pod.log ;;
@@ -148,12 +148,12 @@ t.test('docs/kind.md', { skip }, async (t) => {
   t.teardown(() => provider.close());
   // A controller aggregates the cluster role `edit`.
   const { kubernetes, shell } = await startCluster(t, { controllers: true });
-  const file = (name: string): string => join(shell.folder, name);
+  const file = (name: string) => join(shell.folder, name);
   const page = readFileSync('docs/kind.md', 'utf8');
   const values = /```yaml\n(.*?)```/s.exec(page)?.[1] ?? '';
   const sample: object = parse(readFileSync('config/samples/kubernetes-oidc.yaml', 'utf8'));
   t.match(sample, parse(values).configuration, 'the sample has the same configuration');
-  const atProvider = (text: string): string => text.replace('https://login.example.com', provider.issuer);
+  const atProvider = (text: string) => text.replace('https://login.example.com', provider.issuer);
   writeFileSync(file('values.yaml'), atProvider(values));
   for (const command of ['kind', 'docker']) shell.command(command, `echo "${command} $*"`);
   shell.command('helm', `exec '${helm()}' "$@"`);
@@ -193,7 +193,7 @@ esac`;
  *
  * @returns the path of the configuration
  */
-async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: string): Promise<string> {
+async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: string) {
   const local = mounted
     .replaceAll('/run/stonegate/tls', folder)
     .replaceAll('/run/stonegate/upstream', folder)
@@ -209,7 +209,7 @@ async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: strin
 }
 
 /** Waits for a pod and marks it as succeeded. */
-async function podSucceeds(kubernetes: Kubernetes, path: string): Promise<void> {
+async function podSucceeds(kubernetes: Kubernetes, path: string) {
   let name = '';
   await eventually(async () => {
     const { body } = await kubernetes.ask(kubernetes.admin, path);
@@ -239,7 +239,7 @@ t.test(
     t.match(await shell.run(`kubectl create namespace web\n${labelled}`), 'namespace/web labeled');
 
     const port = await freePort();
-    const configuration = (mode: string, admin: string): string => `apiVersion: stonegate.dev/v1alpha1
+    const configuration = (mode: string, admin: string) => `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 tenancy: { mode: ${mode} }
 admission: { bind: "127.0.0.1:${port}", tls: { certFile: tls.crt, keyFile: tls.key } }
@@ -265,9 +265,9 @@ t.test('README.md, from its configuration to the first `kubectl get pods` of a u
   t.teardown(() => provider.close());
   // Controllers write the token of the service account, and aggregate the cluster role `edit`.
   const { kubernetes, shell } = await startCluster(t, { controllers: true });
-  const file = (name: string): string => join(shell.folder, name);
+  const file = (name: string) => join(shell.folder, name);
   const port = await freePort();
-  const local = (text: string): string =>
+  const local = (text: string) =>
     text
       .replace('0.0.0.0:8443', `127.0.0.1:${port}`)
       .replace('https://10.0.0.1:6443', kubernetes.url)
@@ -310,7 +310,7 @@ t.test('README.md, from its configuration to the first `kubectl get pods` of a u
 const TOKEN_IS_WRITTEN = `until kubectl -n stonegate get secret stonegate-token -o jsonpath='{.data}' | grep -q token; do sleep 0.1; done
 `;
 
-function readYAMLBlocks(page: string): string[] {
+function readYAMLBlocks(page: string) {
   return [...readFileSync(page, 'utf8').matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml);
 }
 
@@ -330,7 +330,7 @@ t.test('other pages for operators', { skip }, async (t) => {
     const asked = Array.from({ length: 5 }, () => askOnce(destination, alice, '/version'));
     const refused = (await Promise.all(asked)).filter(({ status }) => status === 429).length;
     t.ok(refused > 0);
-    const audited = (): string => readFileSync(join(folder, 'audit.log'), 'utf8');
+    const audited = () => readFileSync(join(folder, 'audit.log'), 'utf8');
     await eventually(() => audited().split('"stage":"ResponseComplete"').length > asked.length);
     const lines = stonegate.logged.map((line) => `${JSON.stringify(line)}\n`);
     writeFileSync(join(folder, 'pod.log'), [...lines, audited()].join(''));

@@ -41,12 +41,12 @@ async function startAuthorizer(t: Test) {
   return { allowed, kubeconfig };
 }
 
-async function view({ kubernetes }: KubernetesSite, namespace: string, name: string): Promise<void> {
+async function view({ kubernetes }: KubernetesSite, namespace: string, name: string) {
   const subjects = [`user:acme:${name}`] as const;
   await bind(kubernetes, { name: `of-${name}`, namespace, role: 'namespace-viewer', subjects });
 }
 
-async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
+async function prepare({ kubernetes }: KubernetesSite) {
   for (const name of ['a', 'b']) await kubernetes.create(NAMESPACES, { metadata: { name } });
   const rules = [
     { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
@@ -56,13 +56,13 @@ async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
 }
 
 /** The names in the user's list, or the status if it is refused. */
-async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
+async function seenBy({ stonegate }: KubernetesSite, token: string) {
   const { status, body } = await stonegate.ask(token, NAMESPACES);
   if (status !== 200) return String(status);
   return namesIn(body);
 }
 
-function namesIn(body: string): string {
+function namesIn(body: string) {
   const { items }: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return items.map(({ metadata }) => metadata.name).join();
 }

@@ -107,7 +107,7 @@ const REVIEW = {
   spec: { verb: 'delete', resource: 'secrets' },
 };
 
-async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise<void> {
+async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
   await bind(kubernetes, {
     name: 'team',

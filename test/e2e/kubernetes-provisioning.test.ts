@@ -94,8 +94,8 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     tokenFor('mike', 'member'),
     tokenFor('rita', 'reader'),
   ];
-  const inWeb = (resource: string): string => `/api/v1/namespaces/${web.id}/${resource}`;
-  const status = async (token: string, path: string, body?: object): Promise<number> => {
+  const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
+  const status = async (token: string, path: string, body?: object) => {
     const headers = { 'content-type': 'application/json' };
     const options = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
     return (await stonegate.ask(token, path, options)).status;
@@ -140,7 +140,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
 
   await t.test('the provisioner cannot give itself or others more rights', async (t) => {
     const headers = { 'content-type': 'application/json', 'impersonate-user': PROVISIONER };
-    const ask = async (path: string, body: object): Promise<number> => {
+    const ask = async (path: string, body: object) => {
       const options = { method: 'POST', headers, body: JSON.stringify(body) };
       return (await kubernetes.ask(kubernetes.admin, path, options)).status;
     };
@@ -227,7 +227,7 @@ async function give(
   rules: readonly Rule[],
   { apiGroups: [group], resources: [name = ''], verbs: [verb] }: Rule,
   allowed: boolean,
-): Promise<void> {
+) {
   await kubernetes.admit('PUT', `${RBAC}/clusterroles/${ROLE}`, { metadata: { name: ROLE }, rules });
   const [resource, subresource] = name.split('/');
   const resourceAttributes = { group, resource, subresource, verb };

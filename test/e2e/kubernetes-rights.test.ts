@@ -50,8 +50,7 @@ async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise
   const fresh = await startReplica(t, stonegate);
   const alice = stonegate.keystoneToken('alice');
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
-  const statusOf = async (token: string, headers = {}): Promise<number> =>
-    (await fresh.ask(token, PODS, { headers })).status;
+  const statusOf = async (token: string, headers = {}) => (await fresh.ask(token, PODS, { headers })).status;
   /** The user as the API server knows them, or the status of a refusal. */
   const known = async (token: string, headers = {}): Promise<unknown> => {
     const reply = await fresh.ask(token, CSRS, {
@@ -141,7 +140,7 @@ function rulesOf(objects: readonly JsonObject[]): Rule[] {
   return single(rules);
 }
 
-const nameOf = ({ resources, nonResourceURLs, verbs }: Rule): string =>
+const nameOf = ({ resources, nonResourceURLs, verbs }: Rule) =>
   `${verbs[0]} ${resources?.[0] ?? nonResourceURLs?.[0]}`;
 
 /** Sets the rules of the role, and waits until the API server's authorizer knows of it. */

@@ -24,11 +24,11 @@ import { commandsRunBy, readersShell, runShell } from '../support/page-commands.
 import { printedBy } from '../support/printed-io.ts';
 
 const run = promisify(execFile);
-const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const binaries = findAllKubectls();
 const absent = missingControllers() || (binaries.length === 0 && NO_KUBECTL);
 
-const object = (...scopes: readonly string[]): string =>
+const object = (...scopes: readonly string[]) =>
   JSON.stringify({
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'AccessToken',
@@ -52,7 +52,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));
   t.teardown(() => rmSync(files, { recursive: true }));
   /** Writes a kubeconfig with a new token of alice. */
-  const fileWith = async (...scopes: readonly string[]): Promise<string> => {
+  const fileWith = async (...scopes: readonly string[]) => {
     const { name, secret } = await site.make(alice, ...scopes);
     const file = join(files, name);
     writeFileSync(file, kubeconfigOf({ url: address.server, ca: address.ca }, { token: secret }));

@@ -16,12 +16,12 @@ async function setUp(t: Test, configuration: Record<string, object> = {}): Promi
 }
 
 /** Makes the API server handle the next requests for that path as if Stonegate had no rights. */
-function withoutRights({ apiServer }: RunningStonegate, part: string, times: number): void {
+function withoutRights({ apiServer }: RunningStonegate, part: string, times: number) {
   for (let time = 0; time < times; time += 1)
     apiServer.breakNext('no-rights', ({ url = '' }) => url.includes(part));
 }
 
-const count = ({ apiServer }: RunningStonegate, part: string): number =>
+const count = ({ apiServer }: RunningStonegate, part: string) =>
   apiServer.requests.filter(({ url }) => url.includes(part)).length;
 
 const CREDENTIALS = {

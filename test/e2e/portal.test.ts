@@ -53,7 +53,7 @@ const launched = (): Browser => {
 };
 
 /** Opens the start page in a new window without scripts. Errors in the browser's console fail the test. */
-async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = portal): Promise<void> {
+async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = portal) {
   const page = await openWindow(t, launched());
   const errors: string[] = [];
   page.on('console', (message) => {
@@ -71,19 +71,19 @@ const shown = async (t: Test, page: Page, name: string) =>
   assertShown(t, launched(), name, await page.content());
 
 /** Clicks, and waits until the page it leads to is loaded: a click alone does not wait for that. */
-async function follow(page: Page, locator: Locator): Promise<void> {
+async function follow(page: Page, locator: Locator) {
   await Promise.all([page.waitForEvent('load'), locator.click()]);
 }
 
 /** Clicks the link to the kubeconfig and saves the download. */
-async function downloadKubeconfig(page: Page, file: string): Promise<string> {
+async function downloadKubeconfig(page: Page, file: string) {
   const link = page.getByRole('link', { name: 'Download kubeconfig' });
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   await download.saveAs(file);
   return download.suggestedFilename();
 }
 
-async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {}): Promise<void> {
+async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {}) {
   const { user, password, domain, project } = { ...ALICE, ...changes };
   await page.getByLabel('User name').fill(user);
   await page.getByLabel('Password').fill(password);
@@ -92,7 +92,7 @@ async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {
   await follow(page, page.getByRole('button', { name: 'Sign in' }));
 }
 
-async function signInAtProvider(page: Page): Promise<void> {
+async function signInAtProvider(page: Page) {
   await follow(page, page.getByRole('link', { name: 'Continue with Acme' }));
   await page.getByLabel('User').fill('carol');
   await page.getByLabel('Password').fill('carol-pass');

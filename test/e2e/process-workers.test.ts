@@ -37,7 +37,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
       stonegate.logged
         .filter(({ message, worker }) => message === 'serving' && worker !== undefined)
         .map(({ pid }) => Number(pid)),
-    async metric(line: string): Promise<number> {
+    async metric(line: string) {
       const { text } = await stonegate.admin('/metrics');
       return Number(
         text
@@ -127,7 +127,7 @@ t.test('if the primary is killed, no worker stays on the port', async (t) => {
   t.equal(left.length, 2);
 });
 
-function isAlive(pid: number): boolean {
+function isAlive(pid: number) {
   try {
     process.kill(pid, 0);
     return true;

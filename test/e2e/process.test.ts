@@ -46,7 +46,7 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
   return { ...testbed, folder, stonegate, destination };
 }
 
-async function readyzIs(stonegate: StonegateProcess, status: number): Promise<void> {
+async function readyzIs(stonegate: StonegateProcess, status: number) {
   await eventually(async () => (await stonegate.admin('/readyz')).status === status);
 }
 

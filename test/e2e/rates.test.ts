@@ -52,7 +52,7 @@ async function setUp(t: Test) {
     redis,
     refused,
     /** Asks every process for the whole budget. @returns how many requests they admit */
-    async admitted(user: 'alice' | 'bob'): Promise<number> {
+    async admitted(user: 'alice' | 'bob') {
       const replies = await Promise.all(
         clients.flatMap(({ ask }) => Array.from({ length: BUDGET }, () => ask(tokens[user], '/version'))),
       );
@@ -60,7 +60,7 @@ async function setUp(t: Test) {
       return replies.filter(({ status }) => status === 200).length;
     },
     /** Resolves when every process admits its own share (1), or when Redis decides for every process (0). */
-    async untilShares(inForce: 0 | 1): Promise<void> {
+    async untilShares(inForce: 0 | 1) {
       for (const [at, process] of processes.entries())
         await eventually(async () => {
           await clients[at]?.ask(tokens.bob, '/version');

@@ -16,7 +16,7 @@ async function setUp(t: Test, mode: Mode, configuration: object = {}): Promise<R
   return stonegate;
 }
 
-async function synced({ app }: RunningStonegate): Promise<void> {
+async function synced({ app }: RunningStonegate) {
   await eventually(async () => (await indexMetrics(app)).synced);
 }
 
@@ -25,7 +25,7 @@ function notReady({ app }: RunningStonegate): string | undefined {
 }
 
 /** The URLs of Stonegate's requests for a resource of the index. */
-function requestsFor({ apiServer }: RunningStonegate, part: string): string[] {
+function requestsFor({ apiServer }: RunningStonegate, part: string) {
   return apiServer.requests.map(({ url }) => url).filter((url) => url.includes(part));
 }
 

@@ -23,12 +23,12 @@ async function startRedis(t: Test, configuration: readonly string[] = [], sentin
   return {
     ...redis,
     /** Names of the cached entries. */
-    entries: async (): Promise<string[]> => {
+    entries: async () => {
       const names = await redis.command('KEYS', 'stonegate:entry:*');
       return Array.isArray(names) ? names.map(String) : [];
     },
     /** @returns the name of the last one */
-    untilEntries: async (count: number): Promise<string> => {
+    untilEntries: async (count: number) => {
       let names: string[] = [];
       await eventually(async () => {
         names = await redis.command('KEYS', 'stonegate:entry:*').then((found) => [found].flat().map(String));
@@ -97,7 +97,7 @@ async function setUpTwo(t: Test, cache: object = {}) {
   };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('a new URL of Redis is used after a reload, without a restart', async (t) => {
     const redis = await startRedis(t);
     const { startReplica, newToken } = await setUp(t, { url: { fromFile: 'redis-url' } });

@@ -158,7 +158,7 @@ async function servedName(port: number, ca: string): Promise<unknown> {
   return name;
 }
 
-function page(url: string, ca: string): Promise<string> {
+function page(url: string, ca: string) {
   return new Promise((resolve, reject) => {
     get(url, { ca, agent: false }, (response) => text(response).then(resolve, reject)).on('error', reject);
   });

@@ -113,7 +113,7 @@ t.test(
     await mkdir(mount);
     let version = 0;
     /** As the kubelet does it: a new folder, a new link beside the old one, and a rename over it. */
-    async function publish({ cert, key }: KeyPair): Promise<void> {
+    async function publish({ cert, key }: KeyPair) {
       version += 1;
       const data = `..${version}`;
       await mkdir(join(mount, data));

@@ -10,7 +10,7 @@ import type { Mode } from '../support/testbed.ts';
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const IN_API = '/api/v1/namespaces/api/configmaps';
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-function mayIn(namespace: string): string {
+function mayIn(namespace: string) {
   const resourceAttributes = { namespace, verb: 'list', resource: 'configmaps' };
   return JSON.stringify({
     kind: 'SelfSubjectAccessReview',

@@ -100,7 +100,7 @@ function configuration({ keystone }: Testbed): Record<string, object> {
  *
  * @param main of the version
  */
-async function identitySettings(main: string, file: string): Promise<string> {
+async function identitySettings(main: string, file: string) {
   const folder = dirname(main);
   const [path, name] = existsSync(join(folder, 'app/configuration.ts'))
     ? ['app/configuration.ts', 'parseStonegate']
@@ -132,7 +132,7 @@ function inBothDirections({ versions: [previous, current] }: Site) {
   ];
 }
 
-async function periodicRuns({ process }: Version): Promise<number> {
+async function periodicRuns({ process }: Version) {
   const series =
     /^stonegate_(?:controller_runs_total\{controller="bindings"|bindings_runs_total\{trigger="periodic"),result="ok"\} (\d+)/m;
   return Number(series.exec((await process.admin('/metrics')).text)?.[1] ?? 0);

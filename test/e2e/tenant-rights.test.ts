@@ -36,7 +36,7 @@ async function start(t: Test): Promise<RunningStonegate> {
 }
 
 /** A token of mia, who may only write bindings and reviews. */
-function tokenOf({ keystone }: RunningStonegate): string {
+function tokenOf({ keystone }: RunningStonegate) {
   const { directory } = keystone;
   const [mia, project] = [directory.user('acme', 'mia'), directory.project('acme', 'web')];
   directory.assign(mia, 'member', { project });

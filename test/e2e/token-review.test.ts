@@ -36,7 +36,7 @@ function configurationOf(mode: Mode, own: 'token' | 'certificate', changes: obje
  * A service account of acme that may do everything there, in Arktos; in a cluster without tenants, in one
  * namespace.
  */
-function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): string {
+function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode) {
   if (mode === 'arktos') {
     seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
     return seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
@@ -59,7 +59,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
 }
 
 /** The request carries that token and nothing else that names a user. */
-function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT): void {
+function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT) {
   const values = request?.rawHeaders.filter((_, i, raw) => raw[i - 1]?.toLowerCase() === 'authorization');
   t.same(values, [`Bearer ${token}`]);
   const others = Object.keys(request?.headers ?? {}).filter((name) => /^(?:impersonate|x-remote)/.test(name));

@@ -93,7 +93,7 @@ t.test('D539 the bytes and seconds of streams are counted while they are open', 
   const shell = await openExec(t, destination, token, 'SPDY/3.1');
   const sent = 100_000;
   shell.resume().write(Buffer.alloc(sent));
-  const counted = async (metric: string): Promise<number> => {
+  const counted = async (metric: string) => {
     const { text } = await stonegate.admin('/metrics/usage');
     const line = text.split('\n').find((each) => each.startsWith(`stonegate_usage_${metric}{tenant="acme"`));
     return Number(line?.split(' ').at(-1) ?? 0);

@@ -63,7 +63,7 @@ async function start(t: Test) {
 }
 
 async function revisions({ ask, alice }: RunningStonegate & { readonly alice: string }): Promise<Lists> {
-  const of = async (path: string): Promise<string> => {
+  const of = async (path: string) => {
     const { metadata } = (await ask(alice, path)).json();
     return String(Object(metadata).resourceVersion);
   };

@@ -65,11 +65,7 @@ async function start(
 type Started = Awaited<ReturnType<typeof start>>;
 
 /** What the API server responds to a request with the token. */
-async function statusAs(
-  { apiServer, authority }: Started['stonegate'],
-  token: string,
-  path: string,
-): Promise<number> {
+async function statusAs({ apiServer, authority }: Started['stonegate'], token: string, path: string) {
   const options = { ca: authority.cert, agent: false, headers: { authorization: `Bearer ${token}` } };
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   get(`${apiServer.url}${path}`, options, (response) => {
@@ -80,7 +76,7 @@ async function statusAs(
 }
 
 /** Grants the rights that synchronisation needs according to the documentation. */
-function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']): void {
+function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']) {
   const rbac = 'rbac.authorization.k8s.io';
   seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
   seed.clusterRole('provisioner', [

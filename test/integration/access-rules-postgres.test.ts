@@ -24,7 +24,7 @@ const DOCUMENT = readFileSync(
 );
 
 /** The code in this language in the document. */
-function codeOf(language: string): string {
+function codeOf(language: string) {
   const found = DOCUMENT.match(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's'))?.[1];
   if (found === undefined) throw new Error(`the document has no ${language}`);
   return found;

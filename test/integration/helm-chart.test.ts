@@ -52,7 +52,7 @@ t.test('without values the chart passes helm lint, but cannot be installed', { s
 t.test('the rendered configuration is valid, and names only files that are mounted', { skip }, async (t) => {
   const authority = await createAuthority();
   const pair = await authority.server('stonegate');
-  const content = (name: string): string => {
+  const content = (name: string) => {
     if (name === 'tls.crt') return pair.cert;
     if (name === 'tls.key') return pair.key;
     if (name === 'ca.crt') return authority.cert;
@@ -325,7 +325,7 @@ t.test(
 const HELM_LABELS = new Set(['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version']);
 
 /** Renames the overlays' RBAC objects as the chart names them. */
-function nameInChart(text: string): string {
+function nameInChart(text: string) {
   return text.replaceAll(/stonegate-([a-z-]+):stonegate:stonegate/g, 'stonegate:stonegate-$1');
 }
 
@@ -350,7 +350,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, sorted(each)]));
 }
 
-function nameOf(value: unknown): string {
+function nameOf(value: unknown) {
   return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : '';
 }
 

@@ -51,14 +51,14 @@ async function startCluster(): Promise<Cluster> {
   return { kubernetes, kubectl };
 }
 
-async function must(kubectl: Kubectl, words: readonly string[], stdin?: string): Promise<string> {
+async function must(kubectl: Kubectl, words: readonly string[], stdin?: string) {
   const { code, stdout, stderr } = await kubectl.run(words, stdin);
   if (code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${stderr}`);
   return stdout;
 }
 
 /** Submits the pod that a controller would create for the Deployment, and the pods of the chart itself. */
-async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly ManifestObject[]): Promise<void> {
+async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly ManifestObject[]) {
   const { metadata, spec } = podTemplateOf(objects);
   const pods: object[] = [{ metadata: { ...metadata, name: 'stonegate' }, spec }];
   pods.push(...objects.filter(({ kind }) => kind === 'Pod'));

@@ -54,7 +54,7 @@ function comparable(objects: readonly ManifestObject[]): unknown {
   return all.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
 }
 
-const nameOf = ({ kind, metadata: { name } }: ManifestObject): string => `${kind} ${name}`;
+const nameOf = ({ kind, metadata: { name } }: ManifestObject) => `${kind} ${name}`;
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -62,7 +62,7 @@ interface Rule {
 }
 
 /** The same resources can be split into rules in several ways. */
-function each(rules: readonly Rule[]): string[] {
+function each(rules: readonly Rule[]) {
   const single = rules.flatMap(({ apiGroups, resources, ...rest }) =>
     apiGroups.flatMap((group) =>
       resources.map((resource) => `${group} ${resource} ${JSON.stringify(Object.entries(rest).sort())}`),
@@ -191,7 +191,7 @@ t.test(
 );
 
 t.test('after the installation Helm says what users run, and what is left to apply', { skip }, async (t) => {
-  const notesOf = (sample: string, ...words: readonly string[]): string => {
+  const notesOf = (sample: string, ...words: readonly string[]) => {
     const release = ['install', 'stonegate', CHART, '--namespace', 'stonegate', '--dry-run=client'];
     const file = SAMPLES.get(sample) ?? '';
     const { stdout, stderr } = runHelm(t.testdir(), [...release, '--values', file, ...words]);

@@ -20,7 +20,7 @@ async function printedRBAC(
 }
 
 /** Each right by itself, since the same rights can be split into rules in several ways. */
-function rightsIn(rules: unknown): string[] {
+function rightsIn(rules: unknown) {
   if (!Array.isArray(rules)) throw new TypeError('no rules');
   const each = rules.flatMap(
     ({ apiGroups = [], resources = [], resourceNames = ['*'], nonResourceURLs = [], verbs }) => [
@@ -31,7 +31,7 @@ function rightsIn(rules: unknown): string[] {
   return [...new Set(each)].sort();
 }
 
-function combined(parts: readonly (readonly string[])[]): string[] {
+function combined(parts: readonly (readonly string[])[]) {
   return parts.reduce<string[]>(
     (all, values) => all.flatMap((right) => values.map((value) => `${right} ${value}`)),
     [''],

@@ -58,7 +58,7 @@ function promtoolFile({ alert, after, fires, silent }: AlertCase): object {
 }
 
 /** Adds the labels that Prometheus adds to a series. */
-function labelled(series: string): string {
+function labelled(series: string) {
   const [name, labels = ''] = series.replace('}', '').split('{');
   return `${name}{${[labels, 'job="stonegate",namespace="prod",instance="a:9090"'].filter(Boolean).join(',')}}`;
 }

@@ -20,7 +20,7 @@ async function startReplica({ configFile }: Testbed): Promise<App> {
 }
 
 /** The number of successful runs. */
-async function runsOf(app: App): Promise<number> {
+async function runsOf(app: App) {
   const series = 'stonegate_controller_runs_total{controller="bindings",result="ok"}';
   const line = (await app.metrics.text()).split('\n').find((each) => each.startsWith(series));
   return Number(line?.split(' ')[1] ?? 0);

@@ -66,12 +66,12 @@ async function startProcesses(
     }),
   );
   /** Asks all processes in turn. @returns how many requests were admitted */
-  const admitted = async (requests: number): Promise<number> => {
+  const admitted = async (requests: number) => {
     const asked = Array.from({ length: requests }, (_, at) => ask(undefined, { by: processes[at % 3] }));
     return (await Promise.all(asked)).filter((error) => error === undefined).length;
   };
   /** Asks until every process has a response from Redis. @returns how many requests were admitted */
-  const untilBack = async (): Promise<number> => {
+  const untilBack = async () => {
     let sum = 0;
     await eventually(async () => {
       sum += await admitted(3);
@@ -82,7 +82,7 @@ async function startProcesses(
   return { admitted, untilBack };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('D529 the Redis script decides as its model in the property tests', async (t) => {
     const server = await startRedis(t);
     const store = await connect(t, server.url);

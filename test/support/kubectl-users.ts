@@ -52,19 +52,14 @@ export async function startForKubectl(
 }
 
 /** Asserts that the command succeeds. @returns its output */
-export async function succeeds(
-  t: Test,
-  kubectl: Kubectl,
-  words: readonly string[],
-  stdin?: string,
-): Promise<string> {
+export async function succeeds(t: Test, kubectl: Kubectl, words: readonly string[], stdin?: string) {
   const { code, stdout, stderr } = await kubectl.run(words, stdin);
   t.equal(code, 0, `kubectl ${words.join(' ')} succeeds`, { stdout, stderr });
   return stdout;
 }
 
 /** `kubectl create` with JSON, in any version, whatever its own typed clients would send. */
-export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]): Promise<string> {
+export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]) {
   const manifest = await succeeds(t, kubectl, ['create', ...words, '--dry-run=client', '-o', 'json']);
   // In the stand-in's OpenAPI document this field may not be null.
   const given = manifest.replace(/"creationTimestamp": null,?/g, '').replace(/,(\s*\})/g, '$1');
@@ -72,12 +67,7 @@ export async function creates(t: Test, kubectl: Kubectl, words: readonly string[
 }
 
 /** Asserts that the command fails. @returns its error output */
-export async function fails(
-  t: Test,
-  kubectl: Kubectl,
-  words: readonly string[],
-  stdin?: string,
-): Promise<string> {
+export async function fails(t: Test, kubectl: Kubectl, words: readonly string[], stdin?: string) {
   const { code, stdout, stderr } = await kubectl.run(words, stdin);
   t.equal(code, 1, `kubectl ${words.join(' ')} fails`, { stdout, stderr });
   return stderr;
@@ -89,17 +79,17 @@ export async function prints(child: ChildProcess, pattern: RegExp): Promise<RegE
   if (stdout === null) throw new Error('kubectl has no standard output');
   let printed = '';
   const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
-  const onData = (chunk: unknown): void => {
+  const onData = (chunk: unknown) => {
     printed += String(chunk);
     const found = pattern.exec(printed);
     if (found !== null) resolve(found);
   };
-  const onEnd = (): void => reject(new Error(`kubectl ended after printing ${JSON.stringify(printed)}`));
+  const onEnd = () => reject(new Error(`kubectl ended after printing ${JSON.stringify(printed)}`));
   stdout.on('data', onData).once('end', onEnd);
   return promise.finally(() => stdout.off('data', onData).off('end', onEnd));
 }
 
-export async function stop(child: ChildProcess): Promise<void> {
+export async function stop(child: ChildProcess) {
   const closed = once(child, 'close');
   child.kill();
   await closed;

@@ -47,7 +47,7 @@ export interface TerminalLogin {
 /** Why a test that needs a terminal is skipped. */
 export const NO_TERMINAL = 'script is not installed: apt-get install bsdutils';
 
-export function hasTerminal(): boolean {
+export function hasTerminal() {
   return spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
@@ -90,7 +90,7 @@ export interface LoginKubeconfig {
 }
 
 /** A kubeconfig with which kubectl logs in by itself. */
-export function loginKubeconfig(options: LoginKubeconfig): string {
+export function loginKubeconfig(options: LoginKubeconfig) {
   const { server, ca, words, env, apiVersion = 'client.authentication.k8s.io/v1' } = options;
   const exec = {
     apiVersion,
@@ -107,6 +107,6 @@ function minimal(env: Environment): Environment {
   return { PATH, NODE_NO_WARNINGS: '1', ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env };
 }
 
-function quote(word: string): string {
+function quote(word: string) {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

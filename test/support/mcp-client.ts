@@ -30,7 +30,7 @@ export async function startMcpServer(command: string, words: readonly string[]):
     const message: Message = JSON.parse(line);
     if (message.id !== undefined) waiting.get(message.id)?.(message);
   });
-  const send = (message: object): void => {
+  const send = (message: object) => {
     server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   };
   let last = 0;

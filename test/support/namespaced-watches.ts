@@ -110,7 +110,7 @@ export function readWatch(
   };
 }
 
-function named({ type, object }: WatchEvent): string {
+function named({ type, object }: WatchEvent) {
   if (type === 'ERROR') return `ERROR ${object.code}`;
   const { name, namespace, resourceVersion, annotations } = object.metadata ?? {};
   if (type !== 'BOOKMARK') return `${type} ${namespace}/${name}`;

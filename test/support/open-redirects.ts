@@ -101,14 +101,14 @@ const HOSTS = [
 const ENDS = ['', '/', '/%2f..', '/..;/', '?next=/', '#/'];
 
 /** Each address as it is and, if that differs, URL-decoded. */
-export function openRedirects(): string[] {
+export function openRedirects() {
   const all = BEGINNINGS.flatMap((beginning) =>
     HOSTS.flatMap((host) => ENDS.map((end) => `${beginning}${host}${end}`)),
   );
   return [...new Set(all.flatMap((payload) => [payload, decoded(payload)]))];
 }
 
-function decoded(payload: string): string {
+function decoded(payload: string) {
   try {
     return decodeURIComponent(payload);
   } catch (error) {

@@ -20,12 +20,12 @@ export function readStream(
   const state = { text: '', ended: false, reads, writable: true };
   let drained: (() => void)[] = [];
   let stop = () => {};
-  function finish(): void {
+  function finish() {
     if (state.ended) return;
     state.ended = true;
     stop();
   }
-  function drain(): void {
+  function drain() {
     state.writable = true;
     const callbacks = drained;
     drained = [];

@@ -74,12 +74,12 @@ export function beginStonegate(configFile: string, main: string = MAIN): BegunSt
   return { serving, stop: () => stop(started) };
 }
 
-async function stop({ child, ended }: Started): Promise<void> {
+async function stop({ child, ended }: Started) {
   if (!hasEnded(child)) child.kill('SIGINT');
   await ended;
 }
 
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+function hasEnded({ exitCode, signalCode }: ChildProcess) {
   return exitCode !== null || signalCode !== null;
 }
 
@@ -140,7 +140,7 @@ function parseLine(text: string): LogLine[] {
   return typeof line === 'object' && line !== null ? [{ ...line }] : [];
 }
 
-function portOf(address: unknown): number {
+function portOf(address: unknown) {
   if (typeof address === 'object' && address !== null && 'port' in address) return Number(address.port);
   throw new Error(`no address: ${JSON.stringify(address)}`);
 }

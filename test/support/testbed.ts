@@ -124,7 +124,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   };
   for (const [name, content] of Object.entries(files))
     await writeFile(join(folder, name), content, { mode: 0o600 });
-  const configure = async (changes: Record<string, object>): Promise<void> => {
+  const configure = async (changes: Record<string, object>) => {
     const base: Record<string, object> = {
       ...configurationOf(apiServer, keystone, provider, options),
       ...(portal && { portal: portalOf(portal.port) }),
@@ -157,7 +157,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
 }
 
 /** A `clouds.yaml` with a cloud for each user, named for the user's domain. */
-function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
+function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string) {
   const clouds = Object.entries(DOMAINS).map(([name, domain]) => {
     const { password } = directory.user(domain, name);
     const who = { username: name, user_domain_name: domain, password };
@@ -225,7 +225,7 @@ function portalOf(port: number): object {
 }
 
 /** Gives Stonegate only what `stonegate manifests rbac` prints. */
-function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
+function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean) {
   const keystone = { url: 'https://keystone.example.com/v3' };
   const configuration = defaultConfiguration({
     tenancy: { mode },
@@ -240,7 +240,7 @@ function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   seedManifests(seed, manifestsIn(manifests));
 }
 
-function seedKeystone({ directory }: KeystoneStandIn): void {
+function seedKeystone({ directory }: KeystoneStandIn) {
   for (const [name, domain] of Object.entries(DOMAINS)) {
     directory.assign(directory.user(domain, name), 'member', { project: directory.project(domain, 'web') });
   }

@@ -44,10 +44,10 @@ async function setUp(t: Test, binary: string, flavour: Flavour): Promise<SetUp> 
   return { server, kubectl, place };
 }
 
-async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour): Promise<void> {
+async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour) {
   const columns = flavour === 'arktos' ? /NAME +HASHKEY +READY/ : /NAME +READY +STATUS/;
   t.match(await succeeds(t, kubectl, ['get', 'pods']), columns, 'a list is shown as a table');
-  const manifest = (value: string): string =>
+  const manifest = (value: string) =>
     JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { value } });
   t.match(await succeeds(t, kubectl, ['create', '-f', '-'], manifest('0')), 'created');
   t.match(await succeeds(t, kubectl, ['delete', 'cm', 'cm']), 'deleted');
@@ -65,7 +65,7 @@ async function readAndWrite(t: Test, kubectl: Kubectl, flavour: Flavour): Promis
   t.match(await succeeds(t, kubectl, ['explain', 'pods']), /KIND: +Pod/);
 }
 
-async function follow(t: Test, server: ApiServer, kubectl: Kubectl, place: SetUp['place']): Promise<void> {
+async function follow(t: Test, server: ApiServer, kubectl: Kubectl, place: SetUp['place']) {
   const watch = kubectl.start(['get', 'cm', '-w', '--watch-only', '-o', 'name']);
   await server.arrival(({ url }) => url.includes('watch='));
   const seen = prints(watch, /configmap\/seen/);
@@ -75,7 +75,7 @@ async function follow(t: Test, server: ApiServer, kubectl: Kubectl, place: SetUp
 }
 
 /** With a tenant's own credential, Arktos denies an access review that names no tenant. */
-async function askAboutOneself(t: Test, kubectl: Kubectl, flavour: Flavour): Promise<void> {
+async function askAboutOneself(t: Test, kubectl: Kubectl, flavour: Flavour) {
   const { stdout } = await kubectl.run(['auth', 'can-i', 'list', 'pods']);
   t.equal(stdout.trim(), flavour === 'arktos' ? 'no' : 'yes');
   if (flavour === 'kubernetes' && kubectl.minor >= FIRST_WITH_WHOAMI)

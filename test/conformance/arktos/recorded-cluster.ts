@@ -66,7 +66,7 @@ export async function startRecordedCluster(): Promise<ApiServer> {
 }
 
 /** A user who may read one secret, and a secret of another tenant that was written last. */
-function seedSecrets(seed: Seed): void {
+function seedSecrets(seed: Seed) {
   const acme = { tenant: 'acme' };
   seed.tenant('acme');
   const mine = { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'] };

@@ -45,7 +45,7 @@ t.test('an expression has the same result as in kube-apiserver', async (t) => {
 });
 
 /** Adds a tenant for each issuer, which Stonegate requires in addition to the file. */
-function problemsOf(text: string): string[] {
+function problemsOf(text: string) {
   const urls = [...text.matchAll(/url: "?([^"\n,}]+)/g)].flatMap(([, url]) => url?.trim() ?? []);
   const configuration = {
     apiVersion: 'stonegate.dev/v1alpha1',

@@ -271,7 +271,7 @@ function afterwards(s: Scene, change: () => void) {
   return s.validate(s.own, s.aliceWeb);
 }
 
-function trustToken(s: Scene, impersonation: boolean): string {
+function trustToken(s: Scene, impersonation: boolean) {
   const trust = s.directory.trust(s.alice, s.bob, s.web, { roles: ['reader'], impersonation });
   return s.keystone.issue(impersonation ? s.alice : s.bob, target(s), {
     methods: ['password', 'token'],

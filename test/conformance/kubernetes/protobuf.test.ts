@@ -85,7 +85,7 @@ t.test('a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
     });
 });
 
-function pathOf(collection: string, item: JsonObject): string {
+function pathOf(collection: string, item: JsonObject) {
   const metadata = objectAt(item, 'metadata');
   const namespace = textAt(metadata, 'namespace');
   const [, prefix, resource] = /^(.*)\/(\w+)$/.exec(collection) ?? [];

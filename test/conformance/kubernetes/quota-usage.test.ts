@@ -36,7 +36,7 @@ const RESOURCES = ['pods', 'services', 'persistentvolumeclaims', 'configmaps', '
 
 const usageOf = (resource: string, object: unknown): Usage => objectUsage({ group: '', resource }, object);
 
-const at = (namespace: string, resource: string): string => `/api/v1/namespaces/${namespace}/${resource}`;
+const at = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
 
 async function start(t: Test, options: Parameters<typeof startKubernetes>[0]): Promise<Kubernetes> {
   t.comment(`SEED=${SEED}`);
@@ -46,7 +46,7 @@ async function start(t: Test, options: Parameters<typeof startKubernetes>[0]): P
   return kubernetes;
 }
 
-const createNamespace = (kubernetes: Kubernetes, name: string): Promise<void> =>
+const createNamespace = (kubernetes: Kubernetes, name: string) =>
   kubernetes.create('/api/v1/namespaces', { metadata: { name } });
 
 function quotaOf(names: readonly string[], amount: string) {
@@ -86,12 +86,12 @@ function randomObjects(count: number): (readonly [string, object])[] {
 }
 
 /** The part of a usage that a quota of zero refuses. */
-function refused(usage: Usage, names: readonly string[]): string {
+function refused(usage: Usage, names: readonly string[]) {
   return String([...usage].filter(([name, amount]) => amount > 0n && names.includes(name)).sort());
 }
 
 /** What is requested according to the message of a refusal. */
-function requestedIn(message: string): string {
+function requestedIn(message: string) {
   const [, requested = ''] = /exceeded quota: q, requested: (.*?), used: /.exec(message) ?? [];
   return String(
     requested.split(',').map((one) => {
@@ -107,7 +107,7 @@ interface Difference {
   readonly object: string;
 }
 
-async function compareCreations(t: Test, kubernetes: Kubernetes, count: number): Promise<void> {
+async function compareCreations(t: Test, kubernetes: Kubernetes, count: number) {
   const namespaces = { strict: NAMES, lenient: OTHER_NAMES };
   await createNamespace(kubernetes, 'free');
   for (const [namespace, names] of Object.entries(namespaces)) {
@@ -149,7 +149,7 @@ function resized(pod: JsonObject, cpu: string): object {
   return { spec: { containers: containers.map(({ name }) => ({ name, resources })) } };
 }
 
-async function compareResizes(t: Test, kubernetes: Kubernetes, count: number): Promise<void> {
+async function compareResizes(t: Test, kubernetes: Kubernetes, count: number) {
   await createNamespace(kubernetes, 'resized');
   const resizes: { resize: (parameters?: string) => ReturnType<typeof send>; added: string }[] = [];
   for (const pod of fc.sample(randomPod, { seed: SEED + 1, numRuns: count })) {
@@ -215,7 +215,7 @@ function changeOf(pod: JsonObject, index: number): readonly [string, object] | u
   )[index % 6];
 }
 
-async function changeObjects(kubernetes: Kubernetes): Promise<number> {
+async function changeObjects(kubernetes: Kubernetes) {
   let changed = 0;
   const patch = async (resource: string, object: JsonObject, [below, change]: readonly [string, object]) => {
     const path = `${at('team', resource)}/${textAt(objectAt(object, 'metadata'), 'name')}`;

@@ -35,17 +35,17 @@ export interface KubectlTarget extends Credential {
 }
 
 /** The oldest and the newest kubectl of this machine: one path, two, or none. */
-export function findKubectls(): string[] {
+export function findKubectls() {
   const all = findAllKubectls();
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
 /** Every kubectl of this machine, oldest first; the newest is built with the tests' other programs. */
-export function findAllKubectls(): string[] {
+export function findAllKubectls() {
   return [...installedKubectls(), ...[newestKubectl()].filter((file) => existsSync(file))];
 }
 
-function installedKubectls(): string[] {
+function installedKubectls() {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
   const folder = dirname(realpathSync(onPath));
@@ -57,7 +57,7 @@ function installedKubectls(): string[] {
 }
 
 /** The minor version that the binary reports; vendors write `33+`. */
-function minorOf(binary: string): number {
+function minorOf(binary: string) {
   const words = ['version', '--client', '-o', 'json'];
   const said: { clientVersion: { minor: string } } = JSON.parse(
     spawnSync(binary, words, { encoding: 'utf8' }).stdout,

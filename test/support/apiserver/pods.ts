@@ -16,14 +16,14 @@ export class PodLog {
   readonly lines: { readonly at: string; readonly text: string }[] = [];
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
-  append(text: string): void {
+  append(text: string) {
     const line = { at: new Date().toISOString(), text };
     this.lines.push(line);
     this.#emitter.emit('line', line);
   }
 
   /** Ends every `logs -f`. */
-  end(): void {
+  end() {
     this.#emitter.emit('end');
   }
 
@@ -37,7 +37,7 @@ export class PodLog {
     };
   }
 
-  get followers(): number {
+  get followers() {
     return this.#emitter.listenerCount('line');
   }
 }
@@ -61,7 +61,7 @@ export interface Pods {
 
 export function createPods(): Pods {
   const pods = new Map<string, ReturnType<typeof createPod>>();
-  const keyOf = ({ tenant, namespace, name }: Location): string => [tenant, namespace, name].join('/');
+  const keyOf = ({ tenant, namespace, name }: Location) => [tenant, namespace, name].join('/');
   return {
     at(location) {
       const key = keyOf(location);

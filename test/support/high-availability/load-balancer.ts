@@ -39,7 +39,7 @@ export interface LoadBalancer {
 const SLOTS = 4;
 const BACKEND = 'replicas';
 
-const configuration = (port: number, socket: string): string => `global
+const configuration = (port: number, socket: string) => `global
   maxconn 2000
   stats socket ${socket} level admin
 defaults
@@ -83,7 +83,7 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
     }
   });
   const slots: Backend[] = [];
-  const nameOf = (backend: Backend): string => `${BACKEND}/slot${slots.indexOf(backend) + 1}`;
+  const nameOf = (backend: Backend) => `${BACKEND}/slot${slots.indexOf(backend) + 1}`;
   return {
     port,
     async add(backend) {
@@ -103,7 +103,7 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
 }
 
 /** Runs one command of HAProxy's runtime API. */
-async function command(socket: string, words: string): Promise<string> {
+async function command(socket: string, words: string) {
   const connection = createConnection(socket);
   connection.end(`${words}\n`);
   return await text(connection);

@@ -126,7 +126,7 @@ interface Destination {
 }
 
 /** @returns the status, followed by the body unless the status is 201 */
-function post({ token, ...destination }: Destination, object: object): Promise<string> {
+function post({ token, ...destination }: Destination, object: object) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const sent = httpsRequest({ ...destination, method: 'POST', headers }, (response) => {

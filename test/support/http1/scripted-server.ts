@@ -76,7 +76,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   };
 }
 
-async function send(socket: net.Socket, { bytes, cuts, ends }: ScriptedResponse): Promise<void> {
+async function send(socket: net.Socket, { bytes, cuts, ends }: ScriptedResponse) {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of places) {

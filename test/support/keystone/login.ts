@@ -98,7 +98,7 @@ function matches(asked: Fields): (each: { readonly id: string; readonly name: st
   return (each) => (asked.id === undefined ? asked.name === each.name : asked.id === each.id);
 }
 
-function inDomain(asked: Fields, domain: { readonly id: string; readonly name: string }): boolean {
+function inDomain(asked: Fields, domain: { readonly id: string; readonly name: string }) {
   return asked.id !== undefined || matches(fields(asked.domain))(domain);
 }
 

@@ -68,13 +68,13 @@ export async function startRealKeystone(...settings: readonly string[]): Promise
     throw new Error(`${what}: ${reply.status} ${JSON.stringify(reply.body)}`);
   }
 
-  async function login(identity: Fields, scope?: unknown): Promise<string> {
+  async function login(identity: Fields, scope?: unknown) {
     const body = { auth: { identity, ...(scope !== undefined && { scope }) } };
     const reply = await call('POST', '/auth/tokens?nocatalog', body, { 'X-Auth-Token': '' });
     return (await expectSuccess('login', reply)).token;
   }
 
-  async function make(kind: string, fields: Fields): Promise<string> {
+  async function make(kind: string, fields: Fields) {
     const one = kind.slice(0, -1);
     const { body } = await expectSuccess(kind, await call('POST', `/${kind}`, { [one]: fields }));
     return idOf(body[one]);
@@ -104,7 +104,7 @@ export function passwordOf(name: string, domain: string, password: string): Fiel
   return { methods: ['password'], password: { user: { name, domain: { name: domain }, password } } };
 }
 
-export function idOf(value: unknown): string {
+export function idOf(value: unknown) {
   if (typeof value !== 'object' || value === null || !('id' in value)) throw new Error('there is no id');
   return String(value.id);
 }

@@ -64,7 +64,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   let fault: Fault | undefined;
   let port = options.port ?? 0;
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(request: IncomingMessage, response: ServerResponse) {
     const [path = '', query = ''] = (request.url ?? '').split('?');
     calls.push(`${request.method} ${path}`);
     const body = await text(request);
@@ -168,7 +168,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     ? createTLSServer({ ...options.tls, ...limits }, listener)
     : createServer(limits, listener);
 
-  async function listen(): Promise<void> {
+  async function listen() {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
@@ -177,7 +177,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
 
   const endConnections = trackConnections(server);
 
-  async function down(): Promise<void> {
+  async function down() {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     endConnections();
     await closed;
@@ -222,7 +222,7 @@ const VERSION = {
   'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
 };
 
-function write(response: ServerResponse, { status, body, token }: Answer): void {
+function write(response: ServerResponse, { status, body, token }: Answer) {
   const json = body === undefined ? '' : JSON.stringify(body);
   response.writeHead(status, {
     ...(json !== '' && { 'Content-Type': 'application/json' }),

@@ -91,7 +91,7 @@ interface Servers {
 export async function startKubernetes(options: KubernetesOptions = {}): Promise<Kubernetes> {
   const { release = NEWEST } = options;
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-kubernetes-'));
-  const file = (name: string): string => join(folder, name);
+  const file = (name: string) => join(folder, name);
   const authority = await createAuthority('Kubernetes test CA');
   const userOf = async (name: string, groups: readonly string[] = []): Promise<Credential> => ({
     certificate: await authority.client(name, groups),
@@ -110,7 +110,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   };
   const ask: Kubernetes['ask'] = (credential, path, options) =>
     clientOf(credential).ask(credential.token, path, options);
-  const isReady = async (): Promise<boolean> => {
+  const isReady = async () => {
     try {
       return (await ask(admin, '/readyz')).status === 200;
     } catch (error) {
@@ -125,7 +125,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
   const servers: Servers = { storage, api: startApiServer() };
 
-  async function stop(): Promise<void> {
+  async function stop() {
     for (const client of clients.values()) client.close();
     await Promise.all([servers.controllers?.stop(), servers.api.stop(), servers.storage.stop()]);
     rmSync(folder, { recursive: true, force: true });
@@ -188,7 +188,7 @@ function storageAt(port: number): Storage {
     const answer: { header: { revision: string } } = JSON.parse(await response.text());
     return answer;
   }
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
   return {
     async compact() {
       const { header } = await call('range', { key: base64('x') });
@@ -204,7 +204,7 @@ async function writeFiles(
   file: (name: string) => string,
   authority: Authority,
   files: Readonly<Record<string, string>>,
-): Promise<void> {
+) {
   const served = await authority.server('kube-apiserver');
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const all = {
@@ -241,7 +241,7 @@ async function startStorage(
   }
 }
 
-async function isHealthy(etcdPort: number): Promise<boolean> {
+async function isHealthy(etcdPort: number) {
   try {
     return (await fetch(`http://127.0.0.1:${etcdPort}/health`)).ok;
   } catch {
@@ -250,7 +250,7 @@ async function isHealthy(etcdPort: number): Promise<boolean> {
   }
 }
 
-function etcdFlags(file: (name: string) => string, port: number, peerPort: number): string[] {
+function etcdFlags(file: (name: string) => string, port: number, peerPort: number) {
   const [url, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   return [
     `--data-dir=${file('etcd')}`,
@@ -264,7 +264,7 @@ function etcdFlags(file: (name: string) => string, port: number, peerPort: numbe
   ];
 }
 
-function apiServerFlags(file: (name: string) => string, etcdPort: number, port: number): string[] {
+function apiServerFlags(file: (name: string) => string, etcdPort: number, port: number) {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     '--bind-address=127.0.0.1',
@@ -286,12 +286,12 @@ function apiServerFlags(file: (name: string) => string, etcdPort: number, port: 
 }
 
 /** Some flags may not be given twice, and lists would be concatenated. */
-function isAmong(flag: string, others: readonly string[]): boolean {
+function isAmong(flag: string, others: readonly string[]) {
   const [name] = flag.split('=');
   return others.some((other) => other.split('=')[0] === name);
 }
 
-function controllerFlags(file: (name: string) => string, quotaSync: string): string[] {
+function controllerFlags(file: (name: string) => string, quotaSync: string) {
   return [
     `--kubeconfig=${file('controllers.kubeconfig')}`,
     `--controllers=${CONTROLLERS.join(',')}`,

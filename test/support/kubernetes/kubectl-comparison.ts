@@ -18,7 +18,7 @@ interface Command {
 
 const container = (image: string) => ({ name: 'web', image });
 const meta = (name: string) => ({ name, labels: { app: name } });
-const document = (...items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+const document = (...items: object[]) => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 
 const CONFIG_MAP = {
   apiVersion: 'v1',
@@ -117,7 +117,7 @@ const COMMANDS: readonly Command[] = [
 ];
 
 /** Must be called once before `compareKubectl`. */
-export async function addSilentNode({ kubernetes }: KubernetesSite): Promise<void> {
+export async function addSilentNode({ kubernetes }: KubernetesSite) {
   await kubernetes.create('/api/v1/nodes', NODE);
 }
 
@@ -127,7 +127,7 @@ export async function compareKubectl(
   site: KubernetesSite,
   binary: string,
   extent: 'brief' | 'whole' = 'whole',
-): Promise<void> {
+) {
   const commands = extent === 'whole' ? COMMANDS : BRIEF;
   const { kubernetes, stonegate } = site;
   const token = stonegate.keystoneToken('alice');
@@ -172,7 +172,7 @@ async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace:
 }
 
 /** The text without values that differ between any two objects or at different times. */
-function comparable(text: string, namespace: string): string {
+function comparable(text: string, namespace: string) {
   return (
     text
       .replaceAll(namespace, 'NAMESPACE')

@@ -27,8 +27,8 @@ export function startServerProcess(program: string, words: readonly string[], lo
   });
   closeSync(file);
   const ended = once(child, 'exit');
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  const output = (): string => readFileSync(log, 'utf8');
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const output = () => readFileSync(log, 'utf8');
   return {
     pid: child.pid ?? 0,
     output,

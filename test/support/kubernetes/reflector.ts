@@ -41,7 +41,7 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
   let watching: IncomingMessage | undefined;
   let isStopped = false;
 
-  async function list(): Promise<void> {
+  async function list() {
     const { status, body } = await client.ask(token, path);
     if (status !== 200) return;
     const listed: { items: readonly ListedObject[]; metadata: { resourceVersion: string } } =
@@ -51,7 +51,7 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
     onListed(store);
   }
 
-  async function watch(from: string): Promise<void> {
+  async function watch(from: string) {
     const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
     const response = await client.open(token, `${path}&${query}`);
     if (response.statusCode !== 200) {
@@ -67,13 +67,13 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
     }
   }
 
-  function take({ type, object }: { readonly type: string; readonly object: ListedObject }): void {
+  function take({ type, object }: { readonly type: string; readonly object: ListedObject }) {
     if (type === 'ADDED' || type === 'MODIFIED') store.add(nameOf(object));
     if (type === 'DELETED') store.delete(nameOf(object));
     revision = type === 'ERROR' ? undefined : object.metadata.resourceVersion;
   }
 
-  async function run(): Promise<void> {
+  async function run() {
     while (!isStopped) {
       const isList = revision === undefined;
       try {
@@ -104,6 +104,6 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
   };
 }
 
-function nameOf({ metadata: { namespace, name } }: ListedObject): string {
+function nameOf({ metadata: { namespace, name } }: ListedObject) {
   return `${namespace}/${name}`;
 }

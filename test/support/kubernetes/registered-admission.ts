@@ -36,7 +36,7 @@ const PATHS: Readonly<Record<string, string>> = {
 };
 
 /** The API server uses the webhook only a moment later. */
-export async function registerAdmission(kubernetes: Kubernetes, webhook: AdmissionWebhook): Promise<void> {
+export async function registerAdmission(kubernetes: Kubernetes, webhook: AdmissionWebhook) {
   const url = `https://127.0.0.1:${webhook.port}`;
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
   for (const object of await printedManifests('admission', ...words))

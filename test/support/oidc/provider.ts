@@ -62,7 +62,7 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   let keys = [await makeKey(count)];
   let handle: RequestListener | undefined;
   const server = await startLoopbackServer((request, response) => handle?.(request, response), options);
-  const create = (): void => {
+  const create = () => {
     const provider = createProvider(server.origin, clientID, options, keys);
     const answer = provider.callback();
     handle = (request, response) => {
@@ -97,7 +97,7 @@ async function requestIdToken(login: {
   readonly clientID: string;
   readonly user: string;
   readonly password: string;
-}): Promise<string> {
+}) {
   const response = await fetch(`${login.issuer}/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -199,7 +199,7 @@ function createProvider(
   return provider;
 }
 
-function withoutIss(location: string): string {
+function withoutIss(location: string) {
   const url = new URL(location);
   url.searchParams.delete('iss');
   return url.href;

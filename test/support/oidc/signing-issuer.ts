@@ -100,7 +100,7 @@ async function makeKey(algorithm: string, kid: string): Promise<SigningKey> {
   return { kid, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' } };
 }
 
-function sendJSON(response: ServerResponse, body: unknown): void {
+function sendJSON(response: ServerResponse, body: unknown) {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(body));
 }

@@ -14,7 +14,7 @@ export interface AlertCase {
   readonly silent: Series;
 }
 
-const refusals = (code: string): string => `stonegate_refusals_total{code="${code}"}`;
+const refusals = (code: string) => `stonegate_refusals_total{code="${code}"}`;
 /** A counter that grows for the whole time. */
 const GROWING = '0+1x60';
 /** One event. */

@@ -101,7 +101,7 @@ interface Reply {
   readonly data?: { readonly result: Result[] };
 }
 
-async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string) {
   try {
     return (await fetch(url)).ok;
   } catch (error) {

@@ -71,7 +71,7 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
 }
 
 /** Passes bytes to the reader and overwrites them afterwards, as a connection does. */
-function readLent(reader: ResponseParser, bytes: Buffer): void {
+function readLent(reader: ResponseParser, bytes: Buffer) {
   const lent = Buffer.from(bytes);
   try {
     reader.read(lent);

@@ -100,7 +100,7 @@ export async function begun(test: Test, text: string, options: RelayOptions = {}
 }
 
 /** One chunk of a chunked body. */
-export function chunk(text: string): string {
+export function chunk(text: string) {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
@@ -210,7 +210,7 @@ function relay(
     : adapter.tunnel(request, exchange, exchange.upgrade, hooks);
 }
 
-function answer({ response }: Exchange, error: unknown): void {
+function answer({ response }: Exchange, error: unknown) {
   if (response.closed) return;
   if (response.headersSent) {
     response.destroy();

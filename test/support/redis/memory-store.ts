@@ -24,7 +24,7 @@ export interface MemoryStore {
 export function createMemoryStore(): MemoryStore {
   const values = new Map<string, Buffer>();
   const receivers: ((message: string) => void)[] = [];
-  const publish = (message: string): void => {
+  const publish = (message: string) => {
     for (const receive of receivers) receive(message);
   };
   return { values, publish, connect: () => connect(values, receivers, publish) };

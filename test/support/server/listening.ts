@@ -132,13 +132,13 @@ export async function heldConnection(port: number) {
   return { connection, answered, release: () => released.resolve() };
 }
 
-export async function echoTarget({ response, target }: Exchange): Promise<void> {
+export async function echoTarget({ response, target }: Exchange) {
   response.writeHead(200, [['Content-Type', 'text/plain']]);
   response.end(target);
 }
 
 /** Everything the other side sends until it ends or breaks the connection. */
-export async function readAll(socket: Duplex): Promise<string> {
+export async function readAll(socket: Duplex) {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('error', () => socket.destroy());
@@ -148,7 +148,7 @@ export async function readAll(socket: Duplex): Promise<string> {
 }
 
 /** The next bytes, as text. */
-export async function readSome(socket: Duplex): Promise<string> {
+export async function readSome(socket: Duplex) {
   const [chunk] = await once(socket, 'data');
   return String(chunk);
 }

@@ -8,7 +8,7 @@ function evaluate(source: string, claims: object = CLAIMS): unknown {
   return compileClaimsExpression(source).evaluate(claims);
 }
 
-function refusal(attempt: () => unknown): string {
+function refusal(attempt: () => unknown) {
   try {
     attempt();
   } catch (error) {

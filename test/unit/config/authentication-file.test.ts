@@ -30,11 +30,11 @@ function read({ own = {}, mode = 'arktos', text }: Files) {
   });
 }
 
-function problemsOf(files: Files): string[] {
+function problemsOf(files: Files) {
   return read(files).problems.map(formatProblem);
 }
 
-function file(jwt: readonly object[], more: object = {}): string {
+function file(jwt: readonly object[], more: object = {}) {
   return stringify({
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'AuthenticationConfiguration',
@@ -242,13 +242,13 @@ const MINIMAL = stringify({
   authentication: { keystone: { url: 'https://k/v3' } },
 });
 
-function mapped(claimMappings: object, more: object = {}): string {
+function mapped(claimMappings: object, more: object = {}) {
   return file([
     issuer(A, { claimMappings: { username: { claim: 'sub', prefix: '' }, ...claimMappings }, ...more }),
   ]);
 }
 
-function byExpression(expression: string, more: object = {}): string {
+function byExpression(expression: string, more: object = {}) {
   return mapped({ username: { expression } }, more);
 }
 

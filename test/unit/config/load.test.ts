@@ -56,7 +56,7 @@ function load(changes: Readonly<Record<string, string | undefined>> = {}, env?: 
   return loadStonegate('/etc/stonegate/stonegate.yaml', sources(Object.fromEntries(entries), env));
 }
 
-function problemsOf(result: LoadResult<object>): string[] {
+function problemsOf(result: LoadResult<object>) {
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 

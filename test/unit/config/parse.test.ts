@@ -9,20 +9,20 @@ import { configurationText } from '../../support/configuration-problems.ts';
 const MINIMAL = configurationText({});
 const withKey = (key: string, value: string) => configurationText({ [key]: value });
 
-function problemsOf(text: string): string[] {
+function problemsOf(text: string) {
   return parseStonegate(text, '/etc/stonegate').problems.map(formatProblem);
 }
 
-function jwt(issuer: string, username: string, tenant: string, rest = ''): string {
+function jwt(issuer: string, username: string, tenant: string, rest = '') {
   return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
 }
 
 /** A single issuer with this tenant, and with these claim mappings in addition to the user name. */
-function soleIssuer(tenant: string, rest = ''): string {
+function soleIssuer(tenant: string, rest = '') {
   return withKey('authentication', `{ jwt: [ ${jwt('https://a.example', 'a:', tenant, rest)} ] }`);
 }
 
-function twoIssuers(first: string, second: string): string {
+function twoIssuers(first: string, second: string) {
   return withKey('authentication', `{ jwt: [ ${first}, ${second} ] }`);
 }
 

@@ -8,7 +8,7 @@ const RULES = {
   tenantOfOthers: undefined,
 };
 
-function problemOf(line: string, rules: Partial<typeof RULES> = {}): string {
+function problemOf(line: string, rules: Partial<typeof RULES> = {}) {
   const { entries, problems } = parseTokenFile(Buffer.from(`${line}\n`), { ...RULES, ...rules });
   return entries.length === 0 && problems.length === 1 ? (problems[0] ?? '') : 'accepted';
 }

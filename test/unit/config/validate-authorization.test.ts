@@ -3,7 +3,7 @@ import { problemsOfSections } from '../../support/configuration-problems.ts';
 
 const CREDENTIAL = 'bindings: { credential: { tokenFile: provisioner } }';
 
-function problemsOf(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}): string[] {
+function problemsOf(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}) {
   const tenancy = `{ mode: ${mode}, domains: { Partner: partners, Default: system } }`;
   return problemsOfSections({ tenancy, authorization }, more);
 }
@@ -16,7 +16,7 @@ const USES = [
 ];
 
 /** The problems of an administration with these fields added or replaced. */
-function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}): string[] {
+function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}) {
   const administration = {
     name: 'support',
     groups: ['keystone:group:abc'],

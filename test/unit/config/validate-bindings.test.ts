@@ -4,7 +4,7 @@ import { problemsOfSections } from '../../support/configuration-problems.ts';
 const SERVICE =
   'serviceCredential: { password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } } }';
 
-function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {}): string[] {
+function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {}) {
   return problemsOfSections({
     tenancy: `{ mode: ${mode} }`,
     authentication: `{ keystone: { url: "https://keystone:5000/v3", ${service} } }`,

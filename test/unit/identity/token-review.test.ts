@@ -41,7 +41,7 @@ function named(username: string) {
 }
 
 /** A JWT with this payload. */
-function jwt(payload: string): string {
+function jwt(payload: string) {
   const encoded = (text: string) => Buffer.from(text).toString('base64url');
   return `${encoded('{"alg":"RS256"}')}.${encoded(payload)}.c2ln`;
 }

@@ -143,7 +143,7 @@ t.test('the probe of the API server', async (t) => {
     const clock = createFakeClock(0);
     const { fetcher, asked } = fetcherOf(...answers);
     const messages: string[] = [];
-    const note = (_fields: object, message: string): void => void messages.push(message);
+    const note = (_fields: object, message: string) => void messages.push(message);
     const logger = { ...silentLogger, info: note, warn: note };
     const probe = createApiServerProbe({
       fetcher: () => fetcher,

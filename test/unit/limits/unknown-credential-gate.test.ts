@@ -22,7 +22,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
   });
   const running: (() => void)[] = [];
   /** Enters the gate with work that runs until `finish`. Resolves to the outcome. */
-  const enter = (source: string): Promise<string> =>
+  const enter = (source: string) =>
     gate
       .enter(source, () => {
         const { promise, resolve } = Promise.withResolvers<string>();
@@ -30,7 +30,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
         return promise;
       })
       .catch((error: unknown) => (error instanceof Error ? error.message : 'thrown'));
-  const finish = async (): Promise<void> => {
+  const finish = async () => {
     running.shift()?.();
     await turn();
   };

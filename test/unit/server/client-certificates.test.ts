@@ -34,7 +34,7 @@ const PATIENT = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
 async function setUp(t: Test, credentialCA = company.cert) {
   const clock = createFakeClock();
   const shown: (ClientCertificate | undefined)[] = [];
-  const serve = async ({ response, target, clientCertificate, upgrade }: Exchange): Promise<void> => {
+  const serve = async ({ response, target, clientCertificate, upgrade }: Exchange) => {
     shown.push(clientCertificate);
     response.writeHead(upgrade === undefined ? 200 : 403, []);
     const verdict = clientCertificate === undefined ? 'NONE' : clientCertificate.verified ? 'GOOD' : 'BAD';
@@ -67,7 +67,7 @@ async function closeOf(socket: Socket): Promise<true> {
 }
 
 /** Whether another request on the same connection gets a response. */
-async function goesOn(socket: TLSSocket): Promise<boolean> {
+async function goesOn(socket: TLSSocket) {
   if (socket.destroyed) return false;
   socket.write(GET);
   return /^HTTP\/1\.1 200 /.test(await readSome(socket));
@@ -318,7 +318,7 @@ t.test('a required certificate is checked throughout the connection, like an opt
   const brief = company.issue(BOB, { notAfter: soon });
   const clock = createFakeClock();
   const shown: unknown[] = [];
-  const serve = async ({ response, clientCertificate }: Exchange): Promise<void> => {
+  const serve = async ({ response, clientCertificate }: Exchange) => {
     shown.push(clientCertificate);
     response.writeHead(200, []);
     response.end('SERVED');

@@ -37,7 +37,7 @@ async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) 
 }
 
 /** The status of each response and, of served requests, the target. */
-function answersIn(text: string): string[] {
+function answersIn(text: string) {
   return text
     .split(/(?=HTTP\/1\.1 )/)
     .filter((answer) => answer !== '')
@@ -176,7 +176,7 @@ for (const [what, bytes] of [
   });
 }
 
-async function readUntil(socket: TLSSocket, part: string): Promise<string> {
+async function readUntil(socket: TLSSocket, part: string) {
   let text = '';
   while (!text.includes(part)) text += await readSome(socket);
   return text;

@@ -10,7 +10,7 @@ import { listenFor, readAll, readSome } from '../../support/server/listening.ts'
 const EXEC =
   'POST /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
 
-const refuseAll = async ({ response }: Exchange): Promise<void> => {
+const refuseAll = async ({ response }: Exchange) => {
   writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
 };
 

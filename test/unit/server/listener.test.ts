@@ -101,7 +101,7 @@ t.test('slow clients', async (t) => {
 });
 
 /** Retries if the handshake, which has the same timeout as a head, was aborted: the machine may be busy. */
-async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<string> {
+async function refusalOf({ socket: connect }: Listening, bytes = '') {
   for (;;) {
     const socket = await connect().catch(() => undefined);
     if (socket === undefined) continue;

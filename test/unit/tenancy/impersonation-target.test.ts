@@ -11,7 +11,7 @@ const shared = createSharedMode({
   reservedNamePrefixes: ['oidc:'],
 });
 
-const name = (mode: TenancyMode, tenant: string, wanted: string): string =>
+const name = (mode: TenancyMode, tenant: string, wanted: string) =>
   mode.impersonationTarget(wanted, toTenantName(tenant)).username;
 
 for (const [mode, tenant, wanted, username] of [

@@ -66,6 +66,6 @@ t.test('a tenant’s own cluster-scoped custom resource stays, although it says 
   ]);
 });
 
-function names(list: ResourceNames): string[] {
+function names(list: ResourceNames) {
   return reduceResources(list, CLUSTER_SCOPED).resources.map(({ name }) => name);
 }

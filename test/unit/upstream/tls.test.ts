@@ -12,14 +12,14 @@ const GET = 'GET /x HTTP/1.1\r\nHost: s\r\n\r\n';
 const EXEC = 'POST /x/exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
 
 /** An API server whose response names its client by certificate; after an upgrade it echoes. */
-async function startSecureServer(test: Test, pair: KeyPair, authority: Authority): Promise<number> {
+async function startSecureServer(test: Test, pair: KeyPair, authority: Authority) {
   const server = https.createServer({
     ...pair,
     ca: authority.cert,
     requestCert: true,
     rejectUnauthorized: false,
   });
-  const nameOf = (socket: unknown): string =>
+  const nameOf = (socket: unknown) =>
     socket instanceof TLSSocket && socket.authorized
       ? String(socket.getPeerCertificate().subject.CN)
       : 'no certificate';

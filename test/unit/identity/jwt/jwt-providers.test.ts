@@ -15,7 +15,7 @@ type Claims = Readonly<Record<string, unknown>> & { readonly iss: string };
 
 const CONTEXT = { source: '192.0.2.1' };
 
-function read(path: string): string {
+function read(path: string) {
   return readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 }
 

@@ -36,14 +36,14 @@ async function login(token: string, by = authenticator): Promise<Identity | unde
   return by.authenticate({ kind: 'bearer', token }, CONTEXT);
 }
 
-function encode(value: unknown): string {
+function encode(value: unknown) {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
 
 const keysOf = (...keys: JSONWebKeySet['keys']): IssuerKeys => ({ keys: async () => ({ keys }) });
 
 /** The message is bare, since the client must not learn the reason (C028). */
-async function refused(t: Test, token: string, by = authenticator, what = ''): Promise<void> {
+async function refused(t: Test, token: string, by = authenticator, what = '') {
   await t.rejects(
     login(token, by),
     { code: 'CredentialInvalid', message: 'Unauthorized', details: undefined },

@@ -71,7 +71,7 @@ async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promi
   return made;
 }
 
-async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string): Promise<void> {
+async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string) {
   await t.rejects(keys.keys(kid), { code: 'IssuerUnavailable', http: 503 });
 }
 
@@ -218,7 +218,7 @@ t.test('a response that never ends is cancelled', async (t) => {
   const { issuer, keys } = await scene(t);
   issuer.faults.keys = (response) => {
     response.on('error', () => response.destroy());
-    const pour = (): void => {
+    const pour = () => {
       while (!response.destroyed && response.write('x'.repeat(65_536)));
       response.once('drain', pour);
     };

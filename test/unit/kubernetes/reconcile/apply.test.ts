@@ -30,7 +30,7 @@ function foreignNamespace(): KubernetesObject {
 }
 
 /** Runs `step` once, before the first call of this verb on this kind. */
-function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void): void {
+function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void) {
   cluster.before = (called, reference) => {
     if (called !== verb || reference.kind !== kind) return;
     cluster.before = () => {};

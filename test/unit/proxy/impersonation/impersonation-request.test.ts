@@ -4,7 +4,7 @@ import { impersonationRequest } from '../../../../src/proxy/impersonation/impers
 
 const BOB: HeaderField = ['Impersonate-User', 'bob'];
 /** Text as a listener receives it, with one character for each byte. */
-const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
 t.test('a request without impersonation headers impersonates no user', async (t) => {
   t.equal(

@@ -14,7 +14,7 @@ import {
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const IDLE_TIMEOUT = 60_000;
-const answer = (content: string, ...fields: string[]): string =>
+const answer = (content: string, ...fields: string[]) =>
   ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
 const WHOLE: readonly HandlerCall[] = ['onSent', 'onHead', 'onData', 'onEnd'];
 
@@ -413,7 +413,7 @@ t.test('a TLS session', async (t) => {
   const connection = { server: `https://127.0.0.1:${address.port}`, ca: authority.cert };
   t.teardown(() => server.close());
 
-  const askTwice = async ({ ask, sockets }: TestPool): Promise<boolean[]> => {
+  const askTwice = async ({ ask, sockets }: TestPool) => {
     const reused: boolean[] = [];
     for (const target of ['/1', '/2']) {
       await ask({ target }, (call) => {

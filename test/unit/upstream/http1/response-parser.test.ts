@@ -5,8 +5,8 @@ import { type OurReading, readByUs } from '../../../support/raw-http/our-reading
 
 const read = (text: string, method = 'GET'): OurReading => readByUs([Buffer.from(text, 'latin1')], method);
 /** A response with these fields and no body. */
-const head = (...fields: string[]): string => ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
-const empty = (...fields: string[]): string => head('Content-Length: 0', ...fields);
+const head = (...fields: string[]) => ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
+const empty = (...fields: string[]) => head('Content-Length: 0', ...fields);
 
 t.test('a response', async (t) => {
   for (const [name, response, reading] of [
