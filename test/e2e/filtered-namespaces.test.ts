@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startRoleSite } from '../support/role-site.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -15,10 +16,7 @@ const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
 const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
-const SEE = [
-  { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] },
-  { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['configmaps'] },
-];
+const SEE = [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')];
 
 type Site = Pick<RunningStonegate, 'ask' | 'open'>;
 

@@ -3,10 +3,11 @@ import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { rule } from '../support/policy-rule.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
 const FIRST_WITH_WHOAMI = 27;
-const READING = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }];
+const READING = [rule('get,list', 'pods')];
 const ACTING = [
   {
     verbs: ['impersonate'],
@@ -15,11 +16,7 @@ const ACTING = [
     resourceNames: ['acme:reader', 'acme:zoë'],
   },
   { verbs: ['impersonate'], apiGroups: [''], resources: ['groups'], resourceNames: ['readers'] },
-  {
-    verbs: ['impersonate'],
-    apiGroups: ['authentication.k8s.io'],
-    resources: ['uids', 'userextras/example.com/reason'],
-  },
+  rule('impersonate', 'uids,userextras/example.com/reason', 'authentication.k8s.io'),
 ];
 
 /** Dave of acme may act as its user `reader`, whose group may read pods; Stonegate may forward an extra. */
@@ -33,11 +30,7 @@ async function start(t: Test): Promise<KubectlUsers> {
   seed.clusterRole('reading', READING, tenant);
   seed.roleBinding('reading', 'reading', ['group:readers'], { ...tenant, namespace: 'default' });
   seed.clusterRole('reasons', [
-    {
-      verbs: ['impersonate'],
-      apiGroups: ['authentication.k8s.io'],
-      resources: ['userextras/example.com/reason'],
-    },
+    rule('impersonate', 'userextras/example.com/reason', 'authentication.k8s.io'),
   ]);
   seed.clusterRoleBinding('reasons', 'reasons', ['user:stonegate']);
   return everybody;

@@ -10,6 +10,7 @@ import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-serv
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { grant as grantRole, RBAC } from '../support/kubernetes/rbac.ts';
 import { registerAdmission, type Writes, writesOf } from '../support/kubernetes/registered-admission.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
@@ -52,7 +53,7 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}):
     grantRole(kubernetes, { name, subjects: [`user:${user}`], rules });
   const site = { kubernetes, webhook, ...writesOf(kubernetes), grant };
   await registerAdmission(kubernetes, webhook);
-  await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
+  await grant('probe', 'acme:probe', [rule('patch', 'namespaces')]);
   const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
   await eventually(async () => {
     const body = { metadata: { labels: { 'stonegate.dev/project-id': 'p' } } };
@@ -93,9 +94,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
   const { kubernetes, webhook, post, patch, remove, grant } = site;
   const maps = '/api/v1/namespaces/web/configmaps';
   const editor = await kubernetes.user('editor');
-  await grant('editor', 'editor', [
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
-  ]);
+  await grant('editor', 'editor', [rule('get,create,update,patch,delete', 'configmaps')]);
   const annotated = (value: string | null, metadata: object = { name: 'm' }) => ({
     metadata: { ...metadata, annotations: { [PUBLISHED]: value } },
   });
@@ -133,7 +132,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
   });
 
   const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
-  await grant('alice', 'acme:alice', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]);
+  await grant('alice', 'acme:alice', [rule('*', '*', '*')]);
   await t.test(
     'tenants cannot change or delete copies, or create objects that look like copies',
     async (t) => {
@@ -189,12 +188,12 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     spec: { subjects: [{ kind: 'User', tenant: 'globex', name: 'gina' }], namespaces, rules },
   });
   await grant('policies', 'acme:alice', [
-    {
-      apiGroups: ['tenancy.stonegate.dev'],
-      resources: ['crosstenantpolicies', 'crosstenantpolicies/status'],
-      verbs: ['get', 'create', 'update', 'patch', 'delete'],
-    },
-    { apiGroups: [RBAC_GROUP], resources: ['rolebindings'], verbs: ['create'] },
+    rule(
+      'get,create,update,patch,delete',
+      'crosstenantpolicies,crosstenantpolicies/status',
+      'tenancy.stonegate.dev',
+    ),
+    rule('create', 'rolebindings', RBAC_GROUP),
   ]);
   await grantRole(kubernetes, {
     name: 'pods',
@@ -245,9 +244,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   });
 
   await t.test('with `escalate` an author may grant rights they do not have', async (t) => {
-    await grant('escalate', 'acme:alice', [
-      { apiGroups: ['tenancy.stonegate.dev'], resources: ['crosstenantpolicies'], verbs: ['escalate'] },
-    ]);
+    await grant('escalate', 'acme:alice', [rule('escalate', 'crosstenantpolicies', 'tenancy.stonegate.dev')]);
     await eventually(
       async () => (await post(alice, POLICIES, policy([rule(['delete'])], ['*'], 'wide'))).status === 201,
     );

@@ -15,6 +15,7 @@ import {
   type KubernetesSiteOptions,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
 const AUTHENTICATION = ['authentication.k8s.io'];
@@ -44,11 +45,7 @@ const paths = (mode: string) => ({
   nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/version'],
   verbs: [`impersonate-on:${mode}:get`],
 });
-const listPods = (mode: string) => ({
-  apiGroups: [''],
-  resources: ['pods'],
-  verbs: [`impersonate-on:${mode}:list`],
-});
+const listPods = (mode: string) => rule(`impersonate-on:${mode}:list`, 'pods');
 
 /**
  * What each caller is granted for the whole cluster; `narrow` is granted the list of pods in one namespace
@@ -83,11 +80,7 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
       verbs: ['impersonate'],
     },
   ],
-  both: [
-    ...USER_INFO,
-    listPods('user-info'),
-    { apiGroups: [''], resources: ['users', 'serviceaccounts'], verbs: ['impersonate'] },
-  ],
+  both: [...USER_INFO, listPods('user-info'), rule('impersonate', 'users,serviceaccounts')],
   none: [],
 };
 

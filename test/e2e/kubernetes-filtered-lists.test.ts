@@ -12,6 +12,7 @@ import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { runReflector } from '../support/kubernetes/reflector.ts';
 import { storeOf } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
@@ -44,10 +45,7 @@ async function start(t: Test): Promise<Place> {
     },
   });
   const { kubernetes, stonegate } = site;
-  const rules = [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
-  ];
+  const rules = [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'reader' }, rules });
   const make = async (place: string, ...users: readonly string[]) => {
     await kubernetes.create(NAMESPACES, { metadata: { name: place } });

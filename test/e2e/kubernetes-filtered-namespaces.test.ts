@@ -16,6 +16,7 @@ import {
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const SELF_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -34,7 +35,7 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
   for (const place of ['a', 'b']) await view(site, place, 'acme:alice');
   await bind(kubernetes, { name: 'everywhere', role: 'namespace-viewer', subjects: ['user:acme:carol'] });
   // The role comes last, as if Stonegate had learned of it last: it concerns all namespaces, and alice too.
-  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+  const rules = [rule('get', 'namespaces')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
   const carol = site.newcomer('carol');
   const all = namesIn((await kubernetes.ask(kubernetes.admin, NAMESPACES)).body);
@@ -176,7 +177,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   });
 
   await t.test('D009 the next list of a user who has created a namespace includes it', async (t) => {
-    const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'patch'] }];
+    const rules = [rule('create,patch', 'namespaces')];
     await grant(kubernetes, { name: 'creator', subjects: ['user:acme:carol'], rules });
     const send = (method: string, path: string, headers: Record<string, string>, name: string) => {
       const body = JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name } });

@@ -12,6 +12,7 @@ import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
@@ -48,10 +49,7 @@ async function view({ kubernetes }: KubernetesSite, namespace: string, name: str
 
 async function prepare({ kubernetes }: KubernetesSite) {
   for (const name of ['a', 'b']) await kubernetes.create(NAMESPACES, { metadata: { name } });
-  const rules = [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] },
-  ];
+  const rules = [rule('get', 'namespaces'), rule('list,watch', 'configmaps')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
 }
 

@@ -11,6 +11,7 @@ import type { Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant } from '../support/kubernetes/rbac.ts';
 import { isAllowed, type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
@@ -121,13 +122,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
   await grant(kubernetes, {
     name: 'asks-who-can',
     subjects: ['user:acme:alice'],
-    rules: [
-      {
-        apiGroups: ['stonegate.dev'],
-        resources: ['resourceaccessreviews', 'localresourceaccessreviews'],
-        verbs: ['create'],
-      },
-    ],
+    rules: [rule('create', 'resourceaccessreviews,localresourceaccessreviews', 'stonegate.dev')],
   });
   await eventually(async () =>
     isAllowed(kubernetes, {
@@ -185,7 +180,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
       name: 'lister',
       namespace: 'shop',
       subjects: ['user:acme:alice'],
-      rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['list'] }],
+      rules: [rule('list', 'rolebindings', 'rbac.authorization.k8s.io')],
     });
     const named = /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole cluster-admin$/m;
     await eventually(async () => named.test((await run('delete', 'secret', '-n', 'shop')).stdout));

@@ -14,6 +14,7 @@ import {
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startReplica } from '../support/stonegate.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -97,17 +98,9 @@ async function start(t: Test): Promise<KubernetesSite> {
     name: 'tour',
     subjects: ['group:stonegate:tenant:acme'],
     rules: [
-      {
-        apiGroups: ['certificates.k8s.io'],
-        resources: ['certificatesigningrequests'],
-        verbs: ['create'],
-      },
-      { apiGroups: [''], resources: ['users', 'serviceaccounts'], verbs: ['impersonate'] },
-      {
-        apiGroups: ['authentication.k8s.io'],
-        resources: ['userextras/example.com/why'],
-        verbs: ['impersonate'],
-      },
+      rule('create', 'certificatesigningrequests', 'certificates.k8s.io'),
+      rule('impersonate', 'users,serviceaccounts'),
+      rule('impersonate', 'userextras/example.com/why', 'authentication.k8s.io'),
     ],
   });
   return site;
@@ -124,9 +117,7 @@ interface Rule {
 function single(rules: readonly Rule[]): Rule[] {
   return rules.flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) =>
     verbs.flatMap((verb) => [
-      ...apiGroups.flatMap((group) =>
-        resources.map((resource) => ({ apiGroups: [group], resources: [resource], verbs: [verb] })),
-      ),
+      ...apiGroups.flatMap((group) => resources.map((resource) => rule(verb, resource, group))),
       ...nonResourceURLs.map((url) => ({ nonResourceURLs: [url], verbs: [verb] })),
     ]),
   );

@@ -5,6 +5,7 @@
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
+import { rule } from '../support/policy-rule.ts';
 import { encodeObject, type Message } from '../support/protobuf.ts';
 import { type Ask, type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
@@ -31,7 +32,7 @@ async function start(t: Test): Promise<RunningStonegate> {
   seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
   // The system tenant's role grants nothing, that of the tenant everything.
   seed.clusterRole('view', []);
-  seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
+  seed.clusterRole('view', [rule('*', '*', '*')], ACME);
   return stonegate;
 }
 
@@ -159,7 +160,7 @@ t.test('bindings of a tenant’s user', async (t) => {
       ACME,
     );
     apiServer.seed.clusterRoleBinding('binder', 'binder', ['user:acme:mia'], ACME);
-    apiServer.seed.clusterRole('given', [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }], ACME);
+    apiServer.seed.clusterRole('given', [rule('list', 'pods')], ACME);
     t.equal((await ask(token, place, post(binding('b', { name: 'given' })))).status, 201);
     const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: given}\n`;
     t.equal((await ask(token, place, post(yaml, { 'content-type': 'application/yaml' }))).status, 201);
@@ -178,7 +179,7 @@ t.test('bindings of a tenant’s user', async (t) => {
   });
 
   await t.test('a Role with rules that they lack is refused, although Arktos would accept it', async (t) => {
-    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
+    const rules = [rule('get', 'nodes')];
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules }, ACME);
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules: [] });
     const body = binding('r', { kind: 'Role', name: 'team' });

@@ -13,6 +13,7 @@ import { freePort } from '../support/free-port.ts';
 import { contextsOf } from '../support/kubeconfig.ts';
 import { readFiles } from '../support/page-commands.ts';
 import { administration, policyFacts, readAbacFile, resolvedPolicies } from '../support/policies.ts';
+import { rule } from '../support/policy-rule.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 import { followPage, PAGE } from '../support/tenants-page.ts';
 import { createTestbed } from '../support/testbed.ts';
@@ -53,12 +54,8 @@ t.test('a reader can follow docs/tenants.md on Arktos', { skip }, async (t) => {
   const kubeconfig = join(folder, 'kubeconfig');
   const place = { tenant: 'globex' };
   const writer = [
-    {
-      apiGroups: ['tenancy.stonegate.dev'],
-      resources: ['crosstenantpolicies'],
-      verbs: ['get', 'create', 'patch'],
-    },
-    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+    rule('get,create,patch', 'crosstenantpolicies', 'tenancy.stonegate.dev'),
+    rule('get,list,watch', 'pods'),
   ];
   testbed.apiServer.seed.clusterRole('writer', writer, place);
   testbed.apiServer.seed.clusterRoleBinding('writers', 'writer', ['user:globex:gina'], place);

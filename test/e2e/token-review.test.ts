@@ -5,16 +5,14 @@ import { createApiServer, type LoggedRequest } from '../support/apiserver/api-se
 import { eventually } from '../support/eventually.ts';
 import { startForKubectl } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
+import { rule } from '../support/policy-rule.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import { type Mode, OWN_TOKEN } from '../support/testbed.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 const CERTIFICATE = { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } };
 const ROBOT = 'system:serviceaccount:default:robot';
-const EVERYTHING = [
-  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-  { verbs: ['*'], nonResourceURLs: ['*'] },
-];
+const EVERYTHING = [rule('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }];
 
 const WEBSOCKET = {
   connection: 'Upgrade',
@@ -215,7 +213,7 @@ t.test('a service account is never taken for the one of the same name in the sys
     'the system tenant’s service account has its own rights',
   );
 
-  apiServer.seed.clusterRole('shells', [{ verbs: ['get'], apiGroups: [''], resources: ['pods/exec'] }], {
+  apiServer.seed.clusterRole('shells', [rule('get', 'pods/exec')], {
     tenant: 'globex',
   });
   apiServer.seed.clusterRoleBinding('shells', 'shells', [`user:${ROBOT}`], { tenant: 'globex' });

@@ -10,6 +10,7 @@ import { stringify } from 'yaml';
 import { configMapManifests } from '../../src/app/commands/rbac-manifests.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
 import { eventually } from '../support/eventually.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 import { createAuthority } from '../support/tls/authority.ts';
@@ -80,13 +81,9 @@ function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']) {
   const rbac = 'rbac.authorization.k8s.io';
   seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
   seed.clusterRole('provisioner', [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
-    {
-      apiGroups: [rbac],
-      resources: ['rolebindings'],
-      verbs: ['get', 'list', 'create', 'update', 'delete'],
-    },
-    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
+    rule('get,create', 'namespaces'),
+    rule('get,list,create,update,delete', 'rolebindings', rbac),
+    rule('bind', 'clusterroles', rbac),
   ]);
   seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
 }
@@ -280,7 +277,7 @@ t.test('with a synchronisation file', async (t) => {
   const project = directory.project('acme', 'web');
   const alice = directory.user('acme', 'alice');
   admitProvisioner(seed);
-  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
+  seed.clusterRole('member', [rule('get,list', 'configmaps')]);
 
   t.test(
     'C240 every mapping that matches applies, in order: groups are added, the name is replaced',
@@ -310,7 +307,7 @@ t.test('in arktos mode, objects are synchronised into the user’s tenant', asyn
   const { seed } = stonegate.apiServer;
   const { directory } = stonegate.keystone;
   admitProvisioner(seed);
-  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }], {
+  seed.clusterRole('member', [rule('list', 'configmaps')], {
     tenant: 'acme',
   });
   const [oscar, ops] = [directory.user('Operators', 'oscar'), directory.project('Operators', 'ops')];

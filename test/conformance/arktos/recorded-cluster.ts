@@ -1,6 +1,7 @@
 /** A stand-in with the objects of the server on which paths.tsv and the exchanges were recorded. */
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
 import type { Seed } from '../../support/apiserver/seed.ts';
+import { rule } from '../../support/policy-rule.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -16,8 +17,8 @@ export async function startRecordedCluster(): Promise<ApiServer> {
   });
   const { seed } = server;
   seed.clusterRole('impersonator', [
-    { verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] },
-    { verbs: ['impersonate'], apiGroups: ['authentication.k8s.io'], resources: ['userextras/tier'] },
+    rule('impersonate', 'users,groups'),
+    rule('impersonate', 'userextras/tier', 'authentication.k8s.io'),
   ]);
   seed.clusterRoleBinding('impersonator', 'impersonator', ['user:keystone-bridge']);
   seed.tenant('tenant1');

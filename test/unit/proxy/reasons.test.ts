@@ -3,6 +3,7 @@ import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts'
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { reasonFor } from '../../../src/proxy/reasons.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
+import { rule } from '../../support/policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -15,18 +16,8 @@ import {
 } from '../../support/rbac-objects.ts';
 
 const MEMBER = 'keystone:project:p1:role:member';
-const PODS = [
-  { verbs: ['create'], apiGroups: [''], resources: ['services'] },
-  { verbs: ['delete'], apiGroups: [''], resources: ['configmaps'] },
-  { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] },
-];
-const READER = [
-  {
-    verbs: ['get'],
-    apiGroups: ['rbac.authorization.k8s.io'],
-    resources: ['rolebindings', 'clusterrolebindings', 'clusterroles'],
-  },
-];
+const PODS = [rule('create', 'services'), rule('delete', 'configmaps'), rule('get,list', 'pods')];
+const READER = [rule('get', 'rolebindings,clusterrolebindings,clusterroles', 'rbac.authorization.k8s.io')];
 const MAY_READ = [
   clusterRole('reader', READER),
   clusterRoleBinding('readers', 'ClusterRole/reader', [user('alice')]),

@@ -20,6 +20,7 @@ import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { clusterRole, clusterRoleBinding, user } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
@@ -324,8 +325,8 @@ t.test('in arktos mode, service accounts are refused, since they belong to the s
 });
 
 t.test('with the RBAC index, the refusal ends with what the caller’s roles nearly grant', async (t) => {
-  const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
-  const read = { verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'] };
+  const impersonate = rule('impersonate', 'users');
+  const read = rule('get', '*', 'rbac.authorization.k8s.io');
   const { access } = accessIndexOf(
     clusterRole('as-carol', [{ ...impersonate, resourceNames: ['acme:carol'] }, read]),
     clusterRoleBinding('support', 'ClusterRole/as-carol', [user('acme:alice')]),
