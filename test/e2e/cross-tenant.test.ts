@@ -9,20 +9,11 @@ import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../suppor
 import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { createTestbed } from '../support/testbed.ts';
 
 const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
-interface Site {
-  readonly testbed: Testbed;
-  reload(): void;
-  readonly crossTenant: CrossTenant;
-  /** kubectl as alice of acme, for the tenant. */
-  alice(tenant: string): Kubectl;
-  reconfigure(options: Parameters<CrossTenant['configure']>[0]): Promise<void>;
-}
-
-async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]): Promise<Site> {
+async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]) {
   const testbed = await createTestbed({ folder: join(t.testdir({}), 'land') });
   t.teardown(() => testbed.close());
   const crossTenant = await prepareCrossTenant(testbed, options);
@@ -33,7 +24,8 @@ async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1])
     testbed,
     crossTenant,
     reload: () => stonegate.signal('SIGHUP'),
-    alice(tenant) {
+    /** kubectl as alice of acme, for the tenant. */
+    alice(tenant: string) {
       const kubectl = createKubectl(binary, {
         server: `https://127.0.0.1:${stonegate.port}/tenants/${tenant}`,
         ca: testbed.authority.cert,
@@ -42,7 +34,7 @@ async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1])
       t.teardown(() => kubectl.close());
       return kubectl;
     },
-    async reconfigure(changes) {
+    async reconfigure(changes: Parameters<CrossTenant['configure']>[0]) {
       await crossTenant.configure(changes);
       stonegate.signal('SIGHUP');
     },

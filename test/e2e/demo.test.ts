@@ -1,5 +1,5 @@
 /** The demo as a user runs it: a command whose output is read, and a kubeconfig that is used. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,16 +22,7 @@ const USERS: Readonly<Record<string, string>> = {
 };
 const [kubectl] = findKubectls().slice(-1);
 
-interface Demo {
-  readonly child: ChildProcess;
-  readonly output: string;
-  /** Resolves when the text has been printed. */
-  printed(text: string): Promise<void>;
-  /** Resolves with the exit code. */
-  ended(): Promise<number | null>;
-}
-
-function startDemo(test: Test, ...args: string[]): Demo {
+function startDemo(test: Test, ...args: string[]) {
   const child = spawn(process.execPath, ['demo/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const end = once(child, 'close');
   let output = '';
@@ -49,12 +40,14 @@ function startDemo(test: Test, ...args: string[]): Demo {
     get output() {
       return output;
     },
-    async printed(text) {
+    /** Resolves when the text has been printed. */
+    async printed(text: string) {
       while (!output.includes(text)) {
         await Promise.race([once(child.stdout, 'data'), end]);
         if (child.exitCode !== null && !output.includes(text)) throw new Error(`the demo ended: ${output}`);
       }
     },
+    /** Resolves with the exit code. */
     async ended() {
       await end;
       return child.exitCode;

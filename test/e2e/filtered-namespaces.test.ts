@@ -25,14 +25,7 @@ interface ConfigMapList {
   readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
 }
 
-interface Listed {
-  readonly status: number;
-  readonly names: readonly string[];
-  readonly revision: string;
-  readonly filtered: unknown;
-}
-
-async function list({ ask }: Site, token: string): Promise<Listed> {
+async function list({ ask }: Site, token: string) {
   const { status, headers, body } = await ask(token, NAMESPACES);
   const { items = [], metadata }: { items?: { metadata: { name: string } }[]; metadata: object } =
     JSON.parse(body);

@@ -175,7 +175,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
 t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, async (t) => {
   const { kubernetes, webhook, post, patch, remove, grant } = await start(t, 'arktos');
   const alice = await kubernetes.user('acme:alice');
-  const rule = (verbs: readonly string[], extra: object = {}) => ({
+  const podRule = (verbs: readonly string[], extra: object = {}) => ({
     verbs,
     apiGroups: [''],
     resources: ['pods'],
@@ -199,28 +199,28 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     name: 'pods',
     namespace: 'web',
     subjects: ['user:acme:alice'],
-    rules: [rule(['get', 'list'])],
+    rules: [podRule(['get', 'list'])],
   });
 
   await t.test('an author can grant the rights they have, and no more', async (t) => {
-    await eventually(async () => (await post(alice, POLICIES, policy([rule(['get'])]))).status === 201);
+    await eventually(async () => (await post(alice, POLICIES, policy([podRule(['get'])]))).status === 201);
     const lacks = (what: RegExp) =>
       refused(new RegExp(`it lets users ${what.source}, which the author may not`));
     const cases: readonly [object, RegExp][] = [
-      [policy([rule(['get']), rule(['delete'])], ['web'], 'q'), /delete pods in the namespace "web"/],
-      [policy([rule(['get'])], ['default'], 'q'), /get pods in the namespace "default"/],
-      [policy([rule(['get'])], ['*'], 'q'), /get pods in the whole tenant/],
+      [policy([podRule(['get']), podRule(['delete'])], ['web'], 'q'), /delete pods in the namespace "web"/],
+      [policy([podRule(['get'])], ['default'], 'q'), /get pods in the namespace "default"/],
+      [policy([podRule(['get'])], ['*'], 'q'), /get pods in the whole tenant/],
       [
-        policy([rule(['get'], { resources: ['pods/log'] })], ['web'], 'q'),
+        policy([podRule(['get'], { resources: ['pods/log'] })], ['web'], 'q'),
         /get pods\/log in the namespace "web"/,
       ],
     ];
     for (const [object, what] of cases) t.match((await post(alice, POLICIES, object)).json(), lacks(what));
     t.match(
-      (await post(alice, POLICIES, policy([rule(['*'])], ['web'], 'q'))).json(),
+      (await post(alice, POLICIES, policy([podRule(['*'])], ['web'], 'q'))).json(),
       refused(/spec\.rules\[0\]\.verbs/),
     );
-    const wider = { spec: { rules: [rule(['get', 'delete'])] } };
+    const wider = { spec: { rules: [podRule(['get', 'delete'])] } };
     t.match((await patch(alice, `${POLICIES}/p`, wider)).json(), lacks(/delete pods in the namespace "web"/));
     t.equal((await patch(alice, `${POLICIES}/p`, { metadata: { labels: { a: 'b' } } })).status, 200);
   });
@@ -230,7 +230,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
       { apiGroups: [''], resources: ['secrets'], resourceNames: ['s', ''], verbs: ['get'] },
     ]);
     const secrets = (names: object) =>
-      policy([rule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
+      policy([podRule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
     await eventually(
       async () => (await post(alice, POLICIES, secrets({ resourceNames: ['s'] }))).status === 201,
     );
@@ -246,7 +246,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   await t.test('with `escalate` an author may grant rights they do not have', async (t) => {
     await grant('escalate', 'acme:alice', [rule('escalate', 'crosstenantpolicies', 'tenancy.stonegate.dev')]);
     await eventually(
-      async () => (await post(alice, POLICIES, policy([rule(['delete'])], ['*'], 'wide'))).status === 201,
+      async () => (await post(alice, POLICIES, policy([podRule(['delete'])], ['*'], 'wide'))).status === 201,
     );
     t.pass('in the whole tenant');
   });
@@ -268,7 +268,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   await t.test('a request is refused if the webhook cannot review the rights of its user', async (t) => {
     await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission:stonegate-admission`);
     await eventually(async () => {
-      const reply = await post(alice, POLICIES, policy([rule(['get'])], ['web'], 'late'));
+      const reply = await post(alice, POLICIES, policy([podRule(['get'])], ['web'], 'late'));
       return reply.status === 503 && /could not be reviewed/.test(reply.body);
     });
     t.notMatch(webhook.logged.join('\n'), /"gina"/, 'the log contains no object');

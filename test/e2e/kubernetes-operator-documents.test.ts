@@ -27,24 +27,20 @@ const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
 const ACCOUNT = 'system:serviceaccount:';
 const skip = missingKubernetes() || missing(helm()) || (findKubectls().length === 0 && NO_KUBECTL);
 
-interface Shell {
-  readonly folder: string;
-  /** Puts a script on the PATH in place of the real command. */
-  command(name: string, script: string): void;
-  /** @returns the output; rejects if the script fails */
-  run(script: string): Promise<string>;
-}
+type Shell = ReturnType<typeof administrator>;
 
 /** A shell of the cluster's administrator, in the folder. */
-function administrator(kubernetes: Kubernetes, folder: string): Shell {
+function administrator(kubernetes: Kubernetes, folder: string) {
   const kubeconfig = join(folder, 'admin-kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(kubernetes.admin), { mode: 0o600 });
   const shell = readersShell(folder);
   Object.assign(shell.env, { KUBECONFIG: kubeconfig });
   return {
     folder,
-    command: (name, script) => makeCommand(join(folder, 'bin', name), script),
-    async run(script) {
+    /** Puts a script on the PATH in place of the real command. */
+    command: (name: string, script: string) => makeCommand(join(folder, 'bin', name), script),
+    /** @returns the output; rejects if the script fails */
+    async run(script: string) {
       const { output, code } = await runShell(shell, script);
       if (code !== 0) throw new Error(`${script} ended with ${code}: ${output}`);
       return output;

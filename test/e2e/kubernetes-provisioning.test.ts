@@ -25,14 +25,9 @@ const ACCOUNT = 'stonegate-provisioner';
 const ROLE = `stonegate-provisioner:stonegate:${ACCOUNT}`;
 const PROVISIONER = 'system:serviceaccount:stonegate:stonegate-provisioner';
 
-interface Provisioned extends KubernetesSite {
-  sync(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** The rules of the provisioner's ClusterRole. */
-  readonly rules: readonly Rule[];
-  configure(bindings: object): Promise<void>;
-}
+type Provisioned = Awaited<ReturnType<typeof start>>;
 
-async function start(t: Test): Promise<Provisioned> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, { controllers: true });
   const { kubernetes, stonegate } = site;
   // No tenant belongs to Keystone's first domain.
@@ -73,9 +68,10 @@ async function start(t: Test): Promise<Provisioned> {
   const rules: Rule[] = JSON.parse(JSON.stringify(isObject(role) ? role.rules : []));
   return {
     ...site,
+    /** The rules of the provisioner's ClusterRole. */
     rules,
     configure,
-    sync: (...words) => printedBy(sync, ['--config', configFile, ...words]),
+    sync: (...words: readonly string[]) => printedBy(sync, ['--config', configFile, ...words]),
   };
 }
 

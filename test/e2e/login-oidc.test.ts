@@ -34,20 +34,10 @@ const WORDS = [
 
 let homes = 0;
 
-interface LoginEnvironment {
-  readonly env: Environment;
-  /** How often a browser was opened. */
-  readonly opened: number;
-  /** The address for the browser, once it is opened; reading it removes it. */
-  page(): Promise<string>;
-  /** What is stored between two calls. */
-  cached(): { token: string; expiresAt: number; refreshToken: string };
-  /** Makes the cached token expired. */
-  expire(): void;
-}
+type LoginEnvironment = ReturnType<typeof newLoginEnvironment>;
 
 /** A user with a home directory and a screen, whose `xdg-open` hands the address to the test. */
-function newLoginEnvironment(): LoginEnvironment {
+function newLoginEnvironment() {
   homes += 1;
   const home = join(folder, `home-${homes}`);
   mkdirSync(join(home, 'bin'), { recursive: true });
@@ -62,9 +52,11 @@ function newLoginEnvironment(): LoginEnvironment {
   let opened = 0;
   return {
     env,
+    /** How often a browser was opened. */
     get opened() {
       return opened + (existsSync(note) ? 1 : 0);
     },
+    /** The address for the browser, once it is opened; reading it removes it. */
     async page() {
       await eventually(() => existsSync(note));
       opened += 1;
@@ -72,7 +64,9 @@ function newLoginEnvironment(): LoginEnvironment {
       rmSync(note);
       return address;
     },
+    /** What is stored between two calls. */
     cached: () => JSON.parse(readFileSync(file(), 'utf8')),
+    /** Makes the cached token expired. */
     expire() {
       writeFileSync(file(), JSON.stringify({ ...this.cached(), expiresAt: Date.now() - 1 }));
     },

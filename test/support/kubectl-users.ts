@@ -7,24 +7,13 @@ import { once } from 'node:events';
 import type { Test } from 'tap';
 import type { LoggedRequest } from './apiserver/api-server.ts';
 import { createKubectl, type Kubectl } from './apiserver/kubectl.ts';
-import { type RunningStonegate, startStonegate } from './stonegate.ts';
+import { startStonegate } from './stonegate.ts';
 import type { TestbedOptions } from './testbed.ts';
 
-export interface KubectlUsers {
-  readonly stonegate: RunningStonegate;
-  /** A kubectl with the token. */
-  as(binary: string, token: string, environment?: Readonly<Record<string, string>>): Kubectl;
-  /** The next request to the API server that matches. */
-  next(matches: (request: LoggedRequest) => boolean): Promise<LoggedRequest>;
-  /** A token of a user of acme who has only the roles and bindings that a test gives them. */
-  newcomer(name: string): string;
-}
+export type KubectlUsers = Awaited<ReturnType<typeof startForKubectl>>;
 
 /** Everything ends with the test. */
-export async function startForKubectl(
-  t: Test,
-  options: Omit<TestbedOptions, 'folder'> = {},
-): Promise<KubectlUsers> {
+export async function startForKubectl(t: Test, options: Omit<TestbedOptions, 'folder'> = {}) {
   const stonegate = await startStonegate(t, { ...options });
   const { apiServer, authority, keystone } = stonegate;
   const kubectls: Kubectl[] = [];
@@ -33,7 +22,8 @@ export async function startForKubectl(
   });
   return {
     stonegate,
-    as(binary, token, environment = {}) {
+    /** A kubectl with the token. */
+    as(binary: string, token: string, environment: Readonly<Record<string, string>> = {}) {
       const kubectl = createKubectl(binary, {
         server: stonegate.url,
         ca: authority.cert,
@@ -43,11 +33,13 @@ export async function startForKubectl(
       kubectls.push(kubectl);
       return kubectl;
     },
-    next(matches) {
+    /** The next request to the API server that matches. */
+    next(matches: (request: LoggedRequest) => boolean) {
       const before = new Set(apiServer.requests);
       return apiServer.arrival((request) => !before.has(request) && matches(request));
     },
-    newcomer: (name) => keystone.issue(keystone.directory.user('acme', name)),
+    /** A token of a user of acme who has only the roles and bindings that a test gives them. */
+    newcomer: (name: string) => keystone.issue(keystone.directory.user('acme', name)),
   };
 }
 

@@ -36,14 +36,6 @@ export function runLogin(
   });
 }
 
-export interface TerminalLogin {
-  /** The text that the user has seen so far. */
-  readonly screen: string;
-  sees(text: string): Promise<void>;
-  type(text: string): void;
-  readonly ended: Promise<number | null>;
-}
-
 /** Why a test that needs a terminal is skipped. */
 export const NO_TERMINAL = 'script is not installed: apt-get install bsdutils';
 
@@ -57,7 +49,7 @@ export function runLoginOnTerminal(
   env: Environment,
   stdout?: string,
   command: 'login' | 'kubeconfig' = 'login',
-): TerminalLogin {
+) {
   const shell = [process.execPath, MAIN, command, ...words].map(quote).join(' ');
   const redirected = stdout === undefined ? shell : `${shell} > ${quote(stdout)}`;
   const child: ChildProcess = spawn('script', ['-qefc', redirected, '/dev/null'], {
@@ -68,11 +60,12 @@ export function runLoginOnTerminal(
     screen += text;
   });
   return {
+    /** The text that the user has seen so far. */
     get screen() {
       return screen;
     },
-    sees: (text) => eventually(() => screen.includes(text)),
-    type: (text) => void child.stdin?.write(text),
+    sees: (text: string) => eventually(() => screen.includes(text)),
+    type: (text: string) => void child.stdin?.write(text),
     ended: new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', resolve);

@@ -13,15 +13,6 @@ import { manifestsIn, seedManifests } from './manifests.ts';
 import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
 
-export interface Provisioner {
-  /** Runs `stonegate sync` with these arguments. */
-  sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Runs `stonegate check`. */
-  check(): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Replaces the section `bindings`, and gives the configuration further ones. */
-  configureBindings(bindings: object, sections?: Record<string, object>): Promise<void>;
-}
-
 const TOKEN = 'provisioner-token';
 /** With the rights for quotas of tenants and of projects. */
 const QUOTAS = {
@@ -41,7 +32,7 @@ export interface ProvisionerOptions {
 export async function admitProvisioner(
   { apiServer, keystone, configFile, configure }: Testbed,
   { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
-): Promise<Provisioner> {
+) {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   const roles = Object.fromEntries(targets.map((target, at) => [`role-${at}`, target]));
   const configuration = defaultConfiguration({
@@ -72,8 +63,11 @@ export async function admitProvisioner(
     });
   await configureBindings(bindings);
   return {
+    /** Replaces the section `bindings`, and gives the configuration further ones. */
     configureBindings,
-    sync: (...argv) => printedBy(sync, ['--config', configFile, ...argv]),
+    /** Runs `stonegate sync` with these arguments. */
+    sync: (...argv: readonly string[]) => printedBy(sync, ['--config', configFile, ...argv]),
+    /** Runs `stonegate check`. */
     check: () => printedBy(check, ['--config', configFile]),
   };
 }

@@ -17,7 +17,7 @@ import type { Seed, Subject } from './apiserver/seed.ts';
 import { createKeystoneStandIn, type KeystoneStandIn } from './keystone/standin.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { type OidcProvider, startOidcProvider } from './oidc/provider.ts';
-import { type Authority, createAuthority } from './tls/authority.ts';
+import { createAuthority } from './tls/authority.ts';
 
 export type Mode = 'arktos' | 'shared';
 
@@ -41,20 +41,7 @@ export interface TestbedOptions {
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-export interface Testbed {
-  readonly authority: Authority;
-  readonly apiServer: ApiServer;
-  readonly keystone: KeystoneStandIn;
-  readonly provider: OidcProvider;
-  readonly configFile: string;
-  /** The log of the pod `web` in acme's namespace `default`. */
-  readonly log: PodLog;
-  /** Replaces the configuration, with these members merged over it. */
-  configure(changes: Record<string, object>): Promise<void>;
-  /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
-  keystoneToken(name: 'alice' | 'bob'): string;
-  close(): Promise<void>;
-}
+export type Testbed = Awaited<ReturnType<typeof createTestbed>>;
 
 const DOMAINS = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
@@ -62,7 +49,7 @@ export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal as a client of the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
-export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
+export async function createTestbed(options: TestbedOptions) {
   const {
     folder,
     mode = 'arktos',
@@ -143,9 +130,12 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
     keystone,
     provider,
     configFile,
+    /** The log of the pod `web` in acme's namespace `default`. */
     log,
+    /** Replaces the configuration, with these members merged over it. */
     configure,
-    keystoneToken(name) {
+    /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
+    keystoneToken(name: 'alice' | 'bob') {
       const user = keystone.directory.user(DOMAINS[name], name);
       const project = keystone.directory.project(DOMAINS[name], 'web');
       return keystone.issue(user, { project }, { life: tokenLife * 1_000 });

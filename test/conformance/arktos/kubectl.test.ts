@@ -22,13 +22,9 @@ for (const binary of binaries)
       await askAboutOneself(t, kubectl, flavour);
     });
 
-interface SetUp {
-  readonly server: ApiServer;
-  readonly kubectl: Kubectl;
-  readonly place: { readonly tenant?: string };
-}
+type SetUp = Awaited<ReturnType<typeof setUp>>;
 
-async function setUp(t: Test, binary: string, flavour: Flavour): Promise<SetUp> {
+async function setUp(t: Test, binary: string, flavour: Flavour) {
   const authority = await createAuthority();
   const tls = await authority.server('127.0.0.1');
   const tokens = { 'the-token': { username: 'admin', tenant: 'tenant1' } };

@@ -53,23 +53,19 @@ export interface Pod {
   answer(request: IncomingMessage, response: ServerResponse, path: string): void;
 }
 
-export interface Pods {
-  at(location: Location): Pod;
-  forget(location: Location): void;
-  close(): void;
-}
+export type Pods = ReturnType<typeof createPods>;
 
-export function createPods(): Pods {
+export function createPods() {
   const pods = new Map<string, ReturnType<typeof createPod>>();
   const keyOf = ({ tenant, namespace, name }: Location) => [tenant, namespace, name].join('/');
   return {
-    at(location) {
+    at(location: Location) {
       const key = keyOf(location);
       const known = pods.get(key) ?? createPod(location.name);
       pods.set(key, known);
       return known;
     },
-    forget(location) {
+    forget(location: Location) {
       pods.get(keyOf(location))?.stop();
       pods.delete(keyOf(location));
     },

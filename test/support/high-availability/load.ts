@@ -86,13 +86,8 @@ export interface WriterOptions {
   readonly prefix: string;
 }
 
-export interface Writer extends Load {
-  /** The names whose creation was confirmed. */
-  readonly created: readonly string[];
-}
-
 /** Creates ConfigMaps one after another, over one connection for as long as the server leaves it open. */
-export function createWriter({ port, ca, token, path, prefix }: WriterOptions): Writer {
+export function createWriter({ port, ca, token, path, prefix }: WriterOptions) {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 });
   const created: string[] = [];
   let number = 0;
@@ -108,6 +103,7 @@ export function createWriter({ port, ca, token, path, prefix }: WriterOptions): 
       return load.ended;
     },
     failures: load.failures,
+    /** The names whose creation was confirmed. */
     created,
     more: load.more,
     async stop() {

@@ -21,17 +21,7 @@ export interface KeystoneReply {
   readonly token: string;
 }
 
-export interface RealKeystone {
-  readonly url: string;
-  /** As its administrator, or with another token. */
-  call(method: string, path: string, body?: unknown, headers?: Fields): Promise<KeystoneReply>;
-  /** Makes one of `projects`, `users`, …; returns its id. */
-  make(kind: string, fields: Fields): Promise<string>;
-  /** The id of the role, which is made where there is none. */
-  role(name: string): Promise<string>;
-  login(identity: Fields, scope?: unknown): Promise<string>;
-  stop(): Promise<void>;
-}
+export type RealKeystone = Awaited<ReturnType<typeof startRealKeystone>>;
 
 /** Why tests against a real Keystone cannot run here; false where they can. */
 export function missingKeystone(): string | false {
@@ -40,7 +30,7 @@ export function missingKeystone(): string | false {
 }
 
 /** @param settings of its configuration: `section.option=value` */
-export async function startRealKeystone(...settings: readonly string[]): Promise<RealKeystone> {
+export async function startRealKeystone(...settings: readonly string[]) {
   const dir = await mkdtemp(join(tmpdir(), 'keystone-'));
   const port = await freePort();
   await run(SCRIPT, ['start', dir, String(port), ...settings]).catch(async (error: unknown) => {
@@ -84,10 +74,13 @@ export async function startRealKeystone(...settings: readonly string[]): Promise
   admin = await login(passwordOf('admin', 'Default', 'admin-pass'), scope);
   return {
     url,
-    call: async (method, path, body, headers) =>
+    /** As its administrator, or with another token. */
+    call: async (method: string, path: string, body?: unknown, headers?: Fields) =>
       expectSuccess(`${method} ${path}`, await call(method, path, body, headers)),
+    /** Makes one of `projects`, `users`, …; returns its id. */
     make,
-    async role(name) {
+    /** The id of the role, which is made where there is none. */
+    async role(name: string) {
       const { body } = await expectSuccess('roles', await call('GET', `/roles?name=${name}`));
       const [found] = Array.isArray(body.roles) ? body.roles : [];
       return found === undefined ? make('roles', { name }) : idOf(found);

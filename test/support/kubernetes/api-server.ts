@@ -62,12 +62,7 @@ export interface Kubernetes {
 }
 
 /** etcd, bypassing kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
-export interface Storage {
-  /** Discards all revisions except the last one. */
-  compact(): Promise<void>;
-  /** @param key for example `/registry/namespaces/team` */
-  delete(key: string): Promise<void>;
-}
+export type Storage = ReturnType<typeof storageAt>;
 
 const CONTROLLERS = [
   'namespace-controller',
@@ -180,7 +175,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   }
 }
 
-function storageAt(port: number): Storage {
+function storageAt(port: number) {
   async function call(path: string, body: object): Promise<{ header: { revision: string } }> {
     const init = { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`http://127.0.0.1:${port}/v3/kv/${path}`, init);
@@ -190,11 +185,13 @@ function storageAt(port: number): Storage {
   }
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   return {
+    /** Discards all revisions except the last one. */
     async compact() {
       const { header } = await call('range', { key: base64('x') });
       await call('compaction', { revision: header.revision, physical: true });
     },
-    async delete(key) {
+    /** @param key for example `/registry/namespaces/team` */
+    async delete(key: string) {
       await call('deleterange', { key: base64(key) });
     },
   };

@@ -16,14 +16,6 @@ interface ListedObject {
   readonly code?: number;
 }
 
-export interface Reflector {
-  /** `namespace/name` of each object. */
-  readonly store: ReadonlySet<string>;
-  /** Whether its watch is open. */
-  readonly isWatching: boolean;
-  stop(): Promise<void>;
-}
-
 export interface ReflectorOptions {
   readonly client: Pick<HttpsClient, 'ask' | 'open'>;
   readonly token: string;
@@ -35,7 +27,7 @@ export interface ReflectorOptions {
 
 const PAUSE = 200;
 
-export function runReflector({ client, token, path, onListed }: ReflectorOptions): Reflector {
+export function runReflector({ client, token, path, onListed }: ReflectorOptions) {
   let store = new Set<string>();
   let revision: string | undefined;
   let watching: IncomingMessage | undefined;
@@ -90,9 +82,11 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
 
   const running = run();
   return {
+    /** `namespace/name` of each object. */
     get store() {
       return store;
     },
+    /** Whether its watch is open. */
     get isWatching() {
       return watching !== undefined;
     },

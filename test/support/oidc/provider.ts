@@ -44,19 +44,9 @@ export interface OidcSite {
   readonly redirectURI: string;
 }
 
-export interface OidcProvider {
-  readonly issuer: string;
-  readonly clientID: string;
-  /** Logs in with the user's password and returns the ID token. */
-  idToken(user: string): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that key. */
-  rotateKeys(): Promise<void>;
-  down(): Promise<void>;
-  up(): Promise<void>;
-  close(): Promise<void>;
-}
+export type OidcProvider = Awaited<ReturnType<typeof startOidcProvider>>;
 
-export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
+export async function startOidcProvider(options: OidcProviderOptions) {
   const clientID = options.clientID ?? 'kubernetes';
   let count = 1;
   let keys = [await makeKey(count)];
@@ -76,10 +66,12 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   return {
     issuer: server.origin,
     clientID,
-    async idToken(user) {
+    /** Logs in with the user's password and returns the ID token. */
+    async idToken(user: string) {
       const password = options.users[user]?.password ?? '';
       return requestIdToken({ issuer: server.origin, clientID, user, password });
     },
+    /** Signs with a new key from now on, and publishes only that key. */
     async rotateKeys() {
       count += 1;
       keys = [await makeKey(count)];

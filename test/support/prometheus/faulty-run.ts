@@ -29,13 +29,6 @@ const AUDITORS = {
   rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
 };
 
-export interface FaultyRun {
-  readonly prometheus: Prometheus;
-  /** The alerts whose expression was true during the run. */
-  readonly fired: ReadonlySet<string>;
-  close(): Promise<void>;
-}
-
 interface Site {
   readonly testbed: Testbed;
   readonly prometheus: Prometheus;
@@ -44,7 +37,7 @@ interface Site {
   readonly until: (alert: string, work: () => Promise<unknown>) => Promise<void>;
 }
 
-export async function runWithFaults(folder: string): Promise<FaultyRun> {
+export async function runWithFaults(folder: string) {
   await mkdir(folder, { recursive: true });
   const redis = await createRedisServer({ tcp: true });
   const adminPort = await freePort();
@@ -94,6 +87,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
 
   return {
     prometheus,
+    /** The alerts whose expression was true during the run. */
     fired,
     async close() {
       watch.leave();

@@ -15,13 +15,7 @@ export interface StoreConnection extends SharedStore {
   gap(): void;
 }
 
-export interface MemoryStore {
-  readonly values: Map<string, Buffer>;
-  connect(): StoreConnection;
-  publish(message: string): void;
-}
-
-export function createMemoryStore(): MemoryStore {
+export function createMemoryStore() {
   const values = new Map<string, Buffer>();
   const receivers: ((message: string) => void)[] = [];
   const publish = (message: string) => {

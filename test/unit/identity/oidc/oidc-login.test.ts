@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createOidcLogin, type OidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
+import { createOidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
 import type { OidcLoginOptions } from '../../../../src/identity/oidc/oidc-provider.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -11,18 +11,13 @@ import {
 
 const REDIRECT = 'http://127.0.0.1:8000/';
 
-interface Scene {
-  readonly provider: ScriptedProvider;
-  login(changes?: Partial<OidcLoginOptions>): Promise<OidcLogin>;
-}
-
-async function scene(t: Test, metadata: Record<string, unknown> = {}): Promise<Scene> {
+async function scene(t: Test, metadata: Record<string, unknown> = {}) {
   const provider = await startScriptedProvider();
   t.teardown(() => provider.close());
   Object.assign(provider.metadata, metadata);
   return {
     provider,
-    async login(changes = {}) {
+    async login(changes: Partial<OidcLoginOptions> = {}) {
       const login = await createOidcLogin({
         issuer: provider.issuer,
         clientID: 'kubernetes',
