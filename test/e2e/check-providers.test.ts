@@ -143,8 +143,7 @@ t.test(
   'check names the roles that Stonegate’s user lacks at a real Keystone',
   { skip: missingKeystone() },
   async (t) => {
-    const keystone = await startRealKeystone();
-    t.teardown(() => keystone.stop());
+    const keystone = await startRealKeystone(t);
     const testbed = await setUp(t);
     const project = await keystone.make('projects', { name: 'check', domain_id: 'default' });
     const user = await keystone.make('users', {

@@ -196,12 +196,11 @@ for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)} with a client certificate`, async (t) => {
     const { url, authority, log, trust } = await setUp(t);
     log.append('first line');
-    const kubectl = createKubectl(binary, {
+    const kubectl = createKubectl(t, binary, {
       server: url,
       ca: authority.cert,
       certificate: company.issue(BOB),
     });
-    t.teardown(() => kubectl.close());
     const owner = ['get', 'configmap', 'settings', '-o', 'jsonpath={.data.owner}'];
     t.match(await kubectl.run(owner), { code: 0, stdout: 'acme' });
     t.match(await kubectl.run(['exec', 'web', '--', 'echo', 'hello']), { code: 0, stdout: 'hello\n' });

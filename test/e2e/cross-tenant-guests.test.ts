@@ -71,12 +71,11 @@ const [KUBECTL] = findKubectls();
 t.test('kubectl works in another tenant', { skip: KUBECTL === undefined && NO_KUBECTL }, async (t) => {
   const { ask, alice, url, authority } = await start(t, { abac: [READING] });
   await eventually(async () => (await ask(alice, PODS)).status === 200);
-  const kubectl = createKubectl(KUBECTL ?? '', {
+  const kubectl = createKubectl(t, KUBECTL ?? '', {
     server: `${url}${BELOW}`,
     ca: authority.cert,
     token: alice,
   });
-  t.teardown(() => kubectl.close());
   const inDefault = (...words: string[]) => kubectl.run([...words, '-n', 'default']);
   t.match(await inDefault('get', 'pods', '-o', 'name'), { code: 0, stdout: /pod\/web/ });
   t.match(await kubectl.run(['get', 'pods', '-A', '-o', 'name']), { code: 0 });

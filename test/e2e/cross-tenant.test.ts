@@ -26,12 +26,11 @@ async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1])
     reload: () => stonegate.signal('SIGHUP'),
     /** kubectl as alice of acme, for the tenant. */
     alice(tenant: string) {
-      const kubectl = createKubectl(binary, {
+      const kubectl = createKubectl(t, binary, {
         server: `https://127.0.0.1:${stonegate.port}/tenants/${tenant}`,
         ca: testbed.authority.cert,
         token: testbed.keystoneToken('alice'),
       });
-      t.teardown(() => kubectl.close());
       return kubectl;
     },
     async reconfigure(changes: Parameters<CrossTenant['configure']>[0]) {

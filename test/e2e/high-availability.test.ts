@@ -39,8 +39,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
   const token = testbed.keystoneToken('alice');
   const target = { port: balancer.port, ca: testbed.authority.cert, token };
   const server = `https://127.0.0.1:${balancer.port}`;
-  const kubectl = createKubectl(newest, { ...target, server });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, newest, { ...target, server });
   const kubeconfig = join(dirname(testbed.configFile), 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigOf({ url: server, ca: target.ca }, { token }));
   const informed = runInformer(kubeconfig, 'v1/configmaps', NAMESPACE);

@@ -54,8 +54,7 @@ t.test(
       code: 0,
       stdout: /contexts (demo-data-base, demo-web|demo-web, demo-data-base)\n/,
     });
-    const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: 'unused' });
-    t.teardown(() => kubectl.close());
+    const kubectl = createKubectl(t, KUBECTL ?? '', { server: url, ca: authority.cert, token: 'unused' });
     const runKubectl = (...words: string[]) => kubectl.run(['--kubeconfig', file, ...words]);
     for (const [context, project, role] of [
       ['demo-web', 'web', 'member'],

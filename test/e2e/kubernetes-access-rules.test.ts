@@ -161,12 +161,11 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   });
 
   await t.test('kubectl gets the document, and stonegate access prints it as a matrix', async (t) => {
-    const kubectl = createKubectl(kubectlBinary ?? '', {
+    const kubectl = createKubectl(t, kubectlBinary ?? '', {
       server: stonegate.url,
       ca: stonegate.authority.cert,
       token,
     });
-    t.teardown(() => kubectl.close());
     const got = await kubectl.run(['get', 'selfaccessrules', '-o', 'json']);
     t.equal(got.code, 0, got.stderr);
     t.match(JSON.parse(got.stdout), { items: [{ kind: 'SelfAccessRules', status: { incomplete: false } }] });

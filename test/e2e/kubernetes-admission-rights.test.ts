@@ -25,8 +25,7 @@ interface Site extends Writes {
 }
 
 async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}): Promise<Site> {
-  const kubernetes = await startKubernetes({ controllers: true });
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, { controllers: true });
   const { certificate } = await kubernetes.user('stonegate-admission');
   if (certificate === undefined) throw new TypeError('a user has a certificate');
   const webhook = await startAdmissionWebhook(

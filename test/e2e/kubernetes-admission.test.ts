@@ -18,8 +18,7 @@ const OWN = `stonegate-${'a'.repeat(40)}`;
 const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
 
 async function start(t: Test) {
-  const kubernetes = await startKubernetes({ controllers: true });
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, { controllers: true });
   const webhook = await startAdmissionWebhook(t, 'shared', {
     podSecurity: { level: 'baseline', version: 'v1.33', tenants: { globex: { mode: 'warn' } } },
   });

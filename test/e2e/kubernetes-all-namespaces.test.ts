@@ -55,8 +55,11 @@ async function start(t: Test, release: Release): Promise<Place> {
     ...site,
     token,
     kubectl(binary) {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       return kubectl;
     },
     async names(path) {

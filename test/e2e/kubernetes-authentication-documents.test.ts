@@ -85,11 +85,10 @@ t.test(
       issuer: { ...(isJSONObject(entry.issuer) ? entry.issuer : {}), url: `https://issuer-${index}.example` },
     }));
     const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
-    const kubernetes = await startKubernetes({
+    const kubernetes = await startKubernetes(t, {
       files: { 'authentication.yaml': stringify({ ...kind, jwt }) },
       flags: (path) => [`--authentication-config=${path('authentication.yaml')}`],
     });
-    t.teardown(() => kubernetes.stop());
     t.equal((await kubernetes.ask(kubernetes.admin, '/readyz')).status, 200);
   },
 );

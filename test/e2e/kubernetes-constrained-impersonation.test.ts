@@ -192,9 +192,8 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   const [binary] = findKubectls().slice(-1);
   await t.test('with kubectl', { skip: binary === undefined && NO_KUBECTL }, async (t) => {
     const { token, credential } = await userOf(site, 'narrow');
-    const run = async (target: Parameters<typeof createKubectl>[1], words: readonly string[]) => {
-      const kubectl = createKubectl(binary ?? '', target);
-      t.teardown(() => kubectl.close());
+    const run = async (target: Parameters<typeof createKubectl>[2], words: readonly string[]) => {
+      const kubectl = createKubectl(t, binary ?? '', target);
       const { code, stdout, stderr } = await kubectl.run(words);
       // Lines of kubectl's own log have times and process ids.
       return { code, stdout, stderr: stderr.replace(/^[EIW]\d{4} .*\n/gm, '') };

@@ -285,8 +285,11 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
   const token = stonegate.keystoneToken('alice');
   for (const binary of binaries)
     await t.test(binary.split('/').at(-1) ?? '', async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       const run = async (words: string) => {
         const { code, stdout, stderr } = await kubectl.run(words.split(' '));
         t.equal(code, 0, `${words}: ${stderr}`);

@@ -229,8 +229,7 @@ t.test('invitations', { skip: missing }, async (t) => {
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const { cert: ca } = stonegate.authority;
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca, token: alice });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, { server: stonegate.url, ca, token: alice });
       const object = {
         apiVersion: 'stonegate.dev/v1alpha1',
         kind: 'Invitation',

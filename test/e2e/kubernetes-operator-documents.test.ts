@@ -52,8 +52,7 @@ async function startCluster(
   t: Test,
   options?: KubernetesOptions,
 ): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, options);
   const folder = t.testdir({});
   const pair = await kubernetes.authority.server('stonegate');
   const files = { 'tls.crt': pair.cert, 'tls.key': pair.key, 'ca.crt': kubernetes.authority.cert };

@@ -76,8 +76,11 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       const resources = await kubectl.run(['api-resources', `--api-group=${OWN}`, '--no-headers']);
       t.equal(resources.code, 0, resources.stderr);
       for (const row of [
@@ -133,8 +136,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)} creates reviews`, async (t) => {
-      const kubectl = createKubectl(binary, address);
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, address);
       const local = await kubectl.run(['create', '-f', '-', '-o', 'json'], JSON.stringify(REVIEW));
       t.equal(local.code, 0, local.stderr);
       const { status } = JSON.parse(local.stdout);

@@ -51,12 +51,11 @@ async function start(t: Test) {
   await namespace('web', 'd-acme');
   await namespace('lab', 'd-globex');
   await stonegate.app.reload();
-  const admin = createKubectl(binary ?? '', {
+  const admin = createKubectl(t, binary ?? '', {
     ...kubernetes.admin,
     server: kubernetes.url,
     ca: kubernetes.authority.cert,
   });
-  t.teardown(() => admin.close());
   return {
     ...site,
     namespace,

@@ -43,8 +43,7 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, address);
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, address);
       for (const name of ['tenantquota', 'tquota', 'tenantquotas.stonegate.dev', 'tenantquota/acme']) {
         const { stdout, stderr } = await kubectl.run(['get', name]);
         t.match(stdout, /^NAME +USED +AGE\nacme +pods: 1\/3, requests.cpu: 250m\/1 +\S+\n$/, stderr);
@@ -70,8 +69,7 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
       t.match(watched, { code: 1, stderr: /MethodNotAllowed|does not allow this method/ });
     });
 
-  const kubectl = createKubectl(binaries.at(-1) ?? '', address);
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, binaries.at(-1) ?? '', address);
 
   await t.test('D223 an administrator of a tenant cannot change its quota', async (t) => {
     const patch = ['--type', 'merge', '--patch', '{"spec":{"hard":{"pods":"999"}}}'];

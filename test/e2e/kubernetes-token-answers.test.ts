@@ -23,12 +23,11 @@ t.test(
       await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata: { name: 'settings' } });
     const kubectlWith = async (t: Test, ...scopes: readonly string[]) => {
       const { secret } = await make(alice, ...scopes);
-      const kubectl = createKubectl(binary, {
+      const kubectl = createKubectl(t, binary, {
         server: stonegate.url,
         ca: testbed.authority.cert,
         token: secret,
       });
-      t.teardown(() => kubectl.close());
       await eventually(async () => (await kubectl.run(['auth', 'whoami'])).code === 0);
       return kubectl;
     };

@@ -45,8 +45,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   await addRunningPod(t, kubernetes, 'acme', 'web');
   const address = { server: stonegate.url, ca: stonegate.authority.cert };
   const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string): Kubectl => {
-    const kubectl = createKubectl(binary, { ...address, token });
-    t.teardown(() => kubectl.close());
+    const kubectl = createKubectl(t, binary, { ...address, token });
     return kubectl;
   };
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));

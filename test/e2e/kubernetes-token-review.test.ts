@@ -67,8 +67,11 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
 
   for (const binary of findKubectls())
     await t.test(`work with ${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       const run = (...words: string[]) => kubectl.run(['-n', 'acme', ...words]);
       t.match(await run('create', 'configmap', `by-${kubectl.minor}`), { code: 0 });
       t.match(await run('get', 'configmaps', '-o', 'name'), { stdout: `configmap/by-${kubectl.minor}` });

@@ -75,8 +75,7 @@ function newLoginEnvironment() {
 
 function kubectlOf(t: Test, binary: string, env: Environment) {
   const { url: server, authority } = stonegate;
-  const kubectl = createKubectl(binary, { server, ca: authority.cert, token: 'overridden' });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, binary, { server, ca: authority.cert, token: 'overridden' });
   const config = join(kubectl.folder, 'with-login');
   writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: WORDS, env }));
   return (...words: string[]) => kubectl.run(['--kubeconfig', config, ...words]);

@@ -51,8 +51,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('a real Keystone', { skip }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { token, credential } = await seed(keystone);
   const folder = t.testdir();
   const stonegate = await startStonegate(t, {
@@ -60,8 +59,7 @@ t.test('a real Keystone', { skip }, async (t) => {
     configuration: { authentication: { keystone: { url: keystone.url } } },
   });
   const { url: server, authority } = stonegate;
-  const kubectl = createKubectl(kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
   const base = keystone.url.replace(/\/v3$/, '');
   let homes = 0;
 

@@ -71,10 +71,7 @@ async function bindTeams({ kubernetes }: KubernetesSite, { web, plans }: { web: 
 }
 
 t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKubernetes() }, async (t) => {
-  const keystone = await startRealKeystone();
-  let stopped: Promise<void> | undefined;
-  const stop = () => (stopped ??= keystone.stop());
-  t.teardown(stop);
+  const keystone = await startRealKeystone(t);
   const seeded = await seed(keystone);
   const site = await startKubernetesSite(t, {
     stonegateFiles: { 'bridge-password': 'bridge-pass' },
@@ -138,7 +135,7 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
 
   await t.test('if Keystone cannot be reached, the command warns and prints the rest', async (t) => {
     const before = await run();
-    await stop();
+    await keystone.stop();
     const { code, stdout, stderr } = await run('--people');
     t.equal(code, 0, stderr);
     t.match(stderr, 'stonegate who-can: Keystone cannot be asked for the people of each role\n');

@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
@@ -18,23 +18,20 @@ import {
   template,
 } from '../support/chart.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { startKubernetes } from '../support/kubernetes/api-server.ts';
 import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
 
 const RESTRICTED = 'pod-security.kubernetes.io/enforce';
 const binary = findAllKubectls().at(-1);
 const skip = missing(helm()) || missingKubernetes() || (binary === undefined && NO_KUBECTL);
 
-interface Cluster {
-  readonly kubernetes: Kubernetes;
-  readonly kubectl: Kubectl;
-}
+type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** The namespace `stonegate` accepts only restricted pods; the kinds of optional objects are installed. */
-async function startCluster(): Promise<Cluster> {
-  const kubernetes = await startKubernetes();
+async function startCluster(t: Test) {
+  const kubernetes = await startKubernetes(t);
   const { url: server, authority, admin } = kubernetes;
-  const kubectl = createKubectl(binary ?? '', { server, ca: authority.cert, ...admin });
+  const kubectl = createKubectl(t, binary ?? '', { server, ca: authority.cert, ...admin });
   for (const [name, labels] of [
     ['stonegate', { [RESTRICTED]: 'restricted' }],
     ['other', {}],
@@ -66,11 +63,7 @@ async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly Manife
 }
 
 t.test('at a kube-apiserver', { skip }, async (t) => {
-  const cluster = await startCluster();
-  t.teardown(async () => {
-    cluster.kubectl.close();
-    await cluster.kubernetes.stop();
-  });
+  const cluster = await startCluster(t);
 
   await t.test('every manifest of every sample is accepted, and has no unknown field', async (t) => {
     for (const [name, file] of SAMPLES) {

@@ -46,8 +46,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, service, alice, bob, bridge, roles, grant, withdraw } = await seed(keystone);
   const { url } = keystone;
   const asService = keystoneClient(t, { url, credential: bridgeWith(SERVICE_PROJECT) });

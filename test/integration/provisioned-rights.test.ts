@@ -89,8 +89,7 @@ async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
 }
 
 t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { call, make } = keystone;
   const { member, lead, guest } = await roles(keystone);
 

@@ -216,8 +216,7 @@ t.test(
   'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server does',
   { skip },
   async (t) => {
-    const kubernetes = await startKubernetes({ controllers: true });
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t, { controllers: true });
     for (const name of NAMESPACES) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
     const index = await followRBAC(t, kubernetes);
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
@@ -268,8 +267,7 @@ t.test(
   'D110, D111, D113: the index authorizes a request by the same verb and name as the API server',
   { skip },
   async (t) => {
-    const kubernetes = await startKubernetes();
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t);
     for (const name of ['n1', 'n2']) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
     const rule = { verbs: ['get', 'list', 'watch', 'delete'], apiGroups: [''] };
     await write(kubernetes, [

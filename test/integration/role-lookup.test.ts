@@ -68,8 +68,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
 }
 
 t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, member, reader, user } = await seed(keystone);
   const stonegate = await startBefore(t.testdir(), keystone, web);
   const unscoped = (name: string) => keystone.login(passwordOf(name, 'acme', `${name}-pass`), 'unscoped');

@@ -16,22 +16,11 @@ export type KubectlUsers = Awaited<ReturnType<typeof startForKubectl>>;
 export async function startForKubectl(t: Test, options: Omit<TestbedOptions, 'folder'> = {}) {
   const stonegate = await startStonegate(t, { ...options });
   const { apiServer, authority, keystone } = stonegate;
-  const kubectls: Kubectl[] = [];
-  t.teardown(() => {
-    for (const kubectl of kubectls) kubectl.close();
-  });
   return {
     stonegate,
     /** A kubectl with the token. */
     as(binary: string, token: string, environment: Readonly<Record<string, string>> = {}) {
-      const kubectl = createKubectl(binary, {
-        server: stonegate.url,
-        ca: authority.cert,
-        token,
-        environment,
-      });
-      kubectls.push(kubectl);
-      return kubectl;
+      return createKubectl(t, binary, { server: stonegate.url, ca: authority.cert, token, environment });
     },
     /** The next request to the API server that matches. */
     next(matches: (request: LoggedRequest) => boolean) {

@@ -32,11 +32,8 @@ async function setUp(t: Test, binary: string, flavour: Flavour) {
   const place = flavour === 'arktos' ? { tenant: 'tenant1' } : {};
   if (flavour === 'arktos') server.seed.tenant('tenant1');
   server.seed.pod('web', place).append('first line');
-  const kubectl = createKubectl(binary, { server: server.url, ca: authority.cert, token: 'the-token' });
-  t.teardown(async () => {
-    kubectl.close();
-    await server.close();
-  });
+  const kubectl = createKubectl(t, binary, { server: server.url, ca: authority.cert, token: 'the-token' });
+  t.teardown(() => server.close());
   return { server, kubectl, place };
 }
 

@@ -117,8 +117,7 @@ for (const [release, count] of [
   const skip = missingKubernetes(release);
   t.test(`pods are judged as kube-apiserver ${release} judges them`, { skip }, async (t) => {
     t.comment(`SEED=${SEED}`);
-    const kubernetes = await startKubernetes({ release });
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t, { release });
     await createNamespaces(kubernetes);
     await compare(t, kubernetes, release, fc.sample(randomPod, { seed: SEED, numRuns: count }));
   });

@@ -47,8 +47,9 @@ async function post({ ask, admin }: Kubernetes, path: string, type: string, body
 }
 
 t.test('a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
-  const kubernetes = await startKubernetes({ flags: () => ['--disable-admission-plugins=ServiceAccount'] });
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, {
+    flags: () => ['--disable-admission-plugins=ServiceAccount'],
+  });
 
   // The rules of a rules review come in no defined order.
   const requests = KUBECTL_REQUESTS.filter(({ path }) => !path.endsWith('selfsubjectrulesreviews'));

@@ -38,10 +38,9 @@ const usageOf = (resource: string, object: unknown): Usage => objectUsage({ grou
 
 const at = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
 
-async function start(t: Test, options: Parameters<typeof startKubernetes>[0]): Promise<Kubernetes> {
+async function start(t: Test, options: Parameters<typeof startKubernetes>[1]): Promise<Kubernetes> {
   t.comment(`SEED=${SEED}`);
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, options);
   await kubernetes.create('/apis/node.k8s.io/v1/runtimeclasses', RUNTIME_CLASS);
   return kubernetes;
 }

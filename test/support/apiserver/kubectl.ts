@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Test } from 'tap';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
 import { newestKubectl } from '../kubernetes/programs.ts';
 
@@ -23,7 +24,6 @@ export interface Kubectl {
   start(words: readonly string[]): ChildProcess;
   /** A folder for files that kubectl reads or writes. */
   readonly folder: string;
-  close(): void;
 }
 
 export interface KubectlTarget extends Credential {
@@ -65,9 +65,10 @@ function minorOf(binary: string) {
   return Number.parseInt(said.clientVersion.minor, 10);
 }
 
-/** A kubectl with its own kubeconfig and cache. */
-export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
+/** A kubectl with its own kubeconfig and cache, which end with the test. */
+export function createKubectl(t: Pick<Test, 'teardown'>, binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const config = join(folder, 'kubeconfig');
   writeFileSync(config, kubeconfigOf({ url: target.server, ca: target.ca }, target));
   const env = { ...process.env, ...target.environment };
@@ -96,6 +97,5 @@ export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
         child.stdin?.on('error', () => child.stdin?.destroy());
         child.stdin?.end(stdin);
       }),
-    close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Test } from 'tap';
 import { freePort } from '../free-port.ts';
 
 const SCRIPT = fileURLToPath(new URL('keystone-dev', import.meta.url));
@@ -29,14 +30,22 @@ export function missingKeystone(): string | false {
   return 'no Keystone here: on Debian, run test/support/keystone/keystone-dev install as root';
 }
 
-/** @param settings of its configuration: `section.option=value` */
-export async function startRealKeystone(...settings: readonly string[]) {
+/**
+ * Ends with the test.
+ *
+ * @param settings of its configuration: `section.option=value`
+ */
+export async function startRealKeystone(t: Pick<Test, 'teardown'>, ...settings: readonly string[]) {
   const dir = await mkdtemp(join(tmpdir(), 'keystone-'));
   const port = await freePort();
   await run(SCRIPT, ['start', dir, String(port), ...settings]).catch(async (error: unknown) => {
     await rm(dir, { recursive: true, force: true });
     throw error;
   });
+  let stopped: Promise<void> | undefined;
+  const stop = () =>
+    (stopped ??= run(SCRIPT, ['stop', dir]).then(() => rm(dir, { recursive: true, force: true })));
+  t.teardown(stop);
   const url = `http://127.0.0.1:${port}/v3`;
   let admin = '';
 
@@ -86,10 +95,8 @@ export async function startRealKeystone(...settings: readonly string[]) {
       return found === undefined ? make('roles', { name }) : idOf(found);
     },
     login,
-    async stop() {
-      await run(SCRIPT, ['stop', dir]);
-      await rm(dir, { recursive: true, force: true });
-    },
+    /** Ends it before the test ends. */
+    stop,
   };
 }
 

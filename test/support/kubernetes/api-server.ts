@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { freePort } from '../free-port.ts';
 import { type Ask, createHttpsClient, type HttpsClient, type Reply } from '../https-client.ts';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
@@ -58,7 +59,6 @@ export interface Kubernetes {
   readonly storage: Storage;
   /** The output of kube-apiserver so far. */
   log(): string;
-  stop(): Promise<void>;
 }
 
 /** etcd, bypassing kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
@@ -82,8 +82,11 @@ interface Servers {
   controllers?: ServerProcess;
 }
 
-/** Resolves when it is ready. */
-export async function startKubernetes(options: KubernetesOptions = {}): Promise<Kubernetes> {
+/** Resolves when it is ready; ends with the test. */
+export async function startKubernetes(
+  t: Pick<Test, 'teardown'>,
+  options: KubernetesOptions = {},
+): Promise<Kubernetes> {
   const { release = NEWEST } = options;
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-kubernetes-'));
   const file = (name: string) => join(folder, name);
@@ -120,11 +123,11 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
   const servers: Servers = { storage, api: startApiServer() };
 
-  async function stop() {
+  t.teardown(async () => {
     for (const client of clients.values()) client.close();
     await Promise.all([servers.controllers?.stop(), servers.api.stop(), servers.storage.stop()]);
     rmSync(folder, { recursive: true, force: true });
-  }
+  });
 
   const kubernetes: Kubernetes = {
     release,
@@ -155,24 +158,18 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     },
     storage: storageAt(etcdPort),
     log: () => servers.api.output(),
-    stop,
   };
 
-  try {
-    await servers.api.whenReady(isReady);
-    if (options.controllers === true) {
-      writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
-      servers.controllers = startServerProcess(
-        kubeControllerManager(),
-        controllerFlags(file, options.quotaSync ?? '1s'),
-        file('controllers.log'),
-      );
-    }
-    return kubernetes;
-  } catch (error) {
-    await stop();
-    throw error;
+  await servers.api.whenReady(isReady);
+  if (options.controllers === true) {
+    writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
+    servers.controllers = startServerProcess(
+      kubeControllerManager(),
+      controllerFlags(file, options.quotaSync ?? '1s'),
+      file('controllers.log'),
+    );
   }
+  return kubernetes;
 }
 
 function storageAt(port: number) {

@@ -55,8 +55,7 @@ export async function prepareKubernetesSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
   options: KubernetesSiteOptions = {},
 ): Promise<PreparedSite> {
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, options);
   const testbed = await createTestbed({
     folder: join(t.testdir({}), 'land'),
     mode: 'shared',
