@@ -35,9 +35,12 @@ export function readByUs(pieces: readonly Buffer[], method: string) {
     status,
     fields,
     persistent,
-    keepAliveTimeout /** In latin1. */,
-    content /** The number of complete responses: never more than one. */,
-    ended /** Why the connection is closed. */,
+    keepAliveTimeout,
+    /** In latin1. */
+    content,
+    /** The number of complete responses: never more than one. */
+    ended,
+    /** Why the connection is closed. */
     refusal,
   };
 }

@@ -7,23 +7,16 @@ import {
 } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
-import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts';
-import { type SigningIssuer, startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const MAX_AGE = 3_600_000;
 const INTERVAL = 10_000;
 
-interface Scene {
-  readonly issuer: SigningIssuer;
-  readonly keys: DiscoveredIssuerKeys;
-  readonly clock: FakeClock;
-  readonly results: string[];
-  /** Resolves when the next fetch has ended. */
-  fetched(): Promise<void>;
-}
+type Scene = Awaited<ReturnType<typeof scene>>;
 
-async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   const issuer = await startSigningIssuer();
   const clock = createFakeClock();
   const results: string[] = [];
@@ -56,6 +49,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise
     keys,
     clock,
     results,
+    /** Resolves when the next fetch has ended. */
     async fetched() {
       await once(ends, 'end');
       await new Promise((resolve) => setImmediate(resolve));
