@@ -12,7 +12,7 @@ import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
-import { createTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
+import { startTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
 import { BRIDGE } from '../support/token-client.ts';
 
 interface Printed {
@@ -21,8 +21,7 @@ interface Printed {
 }
 
 async function setUp(t: Test, options: Partial<TestbedOptions> = {}): Promise<Testbed> {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared', ...options });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { mode: 'shared', ...options });
   return testbed;
 }
 

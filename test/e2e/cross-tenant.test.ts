@@ -9,13 +9,12 @@ import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../suppor
 import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
 async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]) {
-  const testbed = await createTestbed({ folder: join(t.testdir({}), 'land') });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder: join(t.testdir({}), 'land') });
   const crossTenant = await prepareCrossTenant(testbed, options);
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());

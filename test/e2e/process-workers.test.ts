@@ -6,17 +6,15 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
+  const testbed = await startTestbed(t, {
     configuration: { server: { workers: 2, shutdownGrace: '5s' }, ...configuration },
   });
-  t.teardown(() => testbed.close());
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);

@@ -16,7 +16,7 @@ import {
   type StonegateProcess,
   serveStonegate,
 } from '../support/stonegate-process.ts';
-import { createTestbed, type TestbedOptions } from '../support/testbed.ts';
+import { startTestbed, type TestbedOptions } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
@@ -24,7 +24,7 @@ const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 /** A testbed with the program running in it, ended with the test. */
 async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {}) {
   const folder = t.testdir();
-  const testbed = await createTestbed({
+  const testbed = await startTestbed(t, {
     folder,
     // During a test no timeout expires and no cached token is validated again.
     keystoneConfiguration: { cacheTTL: '1h', timeout: '1h' },
@@ -34,7 +34,6 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
       server: { shutdownGrace: '1h', ...configuration?.server },
     },
   });
-  t.teardown(() => testbed.close());
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await readyzIs(stonegate, 200);
@@ -213,8 +212,7 @@ t.test('while Stonegate starts, it is alive, and /readyz names the step that is 
   const folder = t.testdir();
   const admin = `127.0.0.1:${await freePort()}`;
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
-  const { configFile, ...testbed } = await createTestbed({ folder, configuration });
-  t.teardown(() => testbed.close());
+  const { configFile } = await startTestbed(t, { folder, configuration });
   // Its audit log opens only when a process reads it.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const { serving, stop } = beginStonegate(configFile);
@@ -232,8 +230,7 @@ t.test('while Stonegate starts, it is alive, and /readyz names the step that is 
 });
 
 t.test('a bad configuration: exit 1 with every problem', async (t) => {
-  const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
-  t.teardown(() => testbed.close());
+  const { configFile, configure } = await startTestbed(t);
   await configure({ tenancy: { mode: 'none' }, admin: { bind: 'here' }, surprise: { key: 1 } });
   const { code, stderr, stdout } = await runStonegate('serve', '--config', configFile);
   t.equal(code, 1);
@@ -246,8 +243,7 @@ for (const listener of ['server', 'admin'] as const) {
     t.test(
       `the port of ${listener} is taken (workers: ${workers}): exit 1 with a line that says so`,
       async (t) => {
-        const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
-        t.teardown(() => testbed.close());
+        const { configFile, configure } = await startTestbed(t);
         const taken = createServer().listen(0, '127.0.0.1');
         t.teardown(() => taken.close());
         await once(taken, 'listening');
@@ -277,8 +273,7 @@ for (const workers of [1, 2]) {
     `an audit log that cannot be opened (workers: ${workers}): exit 1 with a line that says so`,
     async (t) => {
       const folder = t.testdir();
-      const { configFile, configure, ...testbed } = await createTestbed({ folder });
-      t.teardown(() => testbed.close());
+      const { configFile, configure } = await startTestbed(t, { folder });
       await configure({ server: { workers }, audit: { file: folder } });
       const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
       t.equal(code, 1);

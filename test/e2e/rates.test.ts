@@ -8,7 +8,7 @@ import { createHttpsClient, type Reply } from '../support/https-client.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const BUDGET = 60;
 const PROCESSES = 3;
@@ -20,7 +20,7 @@ async function setUp(t: Test) {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
   const folder = t.testdir();
-  const testbed = await createTestbed({
+  const testbed = await startTestbed(t, {
     folder,
     keystoneConfiguration: { cacheTTL: '1h' },
     configuration: {
@@ -35,7 +35,6 @@ async function setUp(t: Test) {
       },
     },
   });
-  t.teardown(() => testbed.close());
   await writeFile(join(folder, 'redis-url'), redis.url);
   const processes = await Promise.all(
     Array.from({ length: PROCESSES }, () => serveStonegate(testbed.configFile)),

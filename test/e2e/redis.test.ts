@@ -7,7 +7,7 @@ import { startRelay } from '../support/high-availability/relay.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { startReplica } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const MASTER = 'identities';
@@ -50,8 +50,7 @@ async function setUp(t: Test, redis: object = {}) {
   };
   // No entry is refreshed during a test.
   const keystoneConfiguration = { cacheTTL: '1h' };
-  const testbed = await createTestbed({ folder: t.testdir(), configuration, keystoneConfiguration });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { configuration, keystoneConfiguration });
   const { apiServer, keystone, keystoneToken, configFile } = testbed;
   return {
     ...testbed,

@@ -18,7 +18,7 @@ import { createPortalVisitor } from '../support/portal-visitor.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { MAIN, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
 const run = promisify(execFile);
 const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
@@ -35,8 +35,7 @@ async function setUp(t: Test) {
   t.teardown(() => redis.remove());
   await writeFile(join(folder, 'redis-url'), redis.url);
   const portalPort = await freePort();
-  const testbed = await createTestbed({ folder, mode: 'shared', portal: { port: portalPort } });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder, mode: 'shared', portal: { port: portalPort } });
   await admitProvisioner(testbed, { mode: 'shared' });
   await testbed.configure(configuration(testbed));
   const previous = checkOutPrevious(t);

@@ -16,7 +16,7 @@ import { administration, policyFacts, readAbacFile, resolvedPolicies } from '../
 import { rule } from '../support/policy-rule.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 import { followPage, PAGE } from '../support/tenants-page.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const skip = findKubectls().length === 0 && NO_KUBECTL;
 
@@ -37,8 +37,7 @@ t.test('the operator’s policies on the page are valid', async (t) => {
 
 t.test('a reader can follow docs/tenants.md on Arktos', { skip }, async (t) => {
   const folder = t.testdir({});
-  const testbed = await createTestbed({ folder, gitVersion: 'v0.9.0' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder, gitVersion: 'v0.9.0' });
   const port = await freePort();
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
   await prepareCrossTenant(testbed, {

@@ -12,7 +12,7 @@ import { openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const USAGE = { records: 'usage.jsonl', metrics: true };
@@ -37,8 +37,7 @@ async function usageOf(testbed: Testbed, tenant: string): Promise<Record<string,
 
 /** Processes with this configuration, in front of one API server. */
 async function serve(t: Test, configuration: Record<string, object>, count = 1) {
-  const testbed = await createTestbed({ folder: t.testdir(), configuration });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { configuration });
   const processes: StonegateProcess[] = [];
   for (let n = 0; n < count; n += 1) {
     const process = await serveStonegate(testbed.configFile);

@@ -6,7 +6,7 @@ import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
 async function startReplica({ configFile }: Testbed): Promise<App> {
   const result = await loadStonegate(configFile, systemSources);
@@ -27,8 +27,7 @@ async function runsOf(app: App) {
 }
 
 t.test('only one of two replicas provisions', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { mode: 'shared' });
   await admitProvisioner(testbed, { mode: 'shared' });
   const { keystone } = testbed;
   const password = {

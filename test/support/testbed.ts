@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { rbacManifests } from '../../src/app/commands/rbac-manifests.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
@@ -48,6 +49,16 @@ const DOMAINS = { alice: 'acme', bob: 'globex' } as const;
 export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal as a client of the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
+
+/** A testbed that ends with the test; by default in the test's folder. */
+export async function startTestbed(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  options: Partial<TestbedOptions> = {},
+) {
+  const testbed = await createTestbed({ ...options, folder: options.folder ?? t.testdir() });
+  t.teardown(() => testbed.close());
+  return testbed;
+}
 
 export async function createTestbed(options: TestbedOptions) {
   const {
