@@ -26,11 +26,10 @@ function startDemo(test: Test, ...args: string[]) {
   const child = spawn(process.execPath, ['demo/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const end = once(child, 'close');
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-  }
   test.teardown(async () => {
     child.kill('SIGTERM');
     await end;

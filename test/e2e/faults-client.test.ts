@@ -69,7 +69,7 @@ t.test(
   },
 );
 
-for (const [way, go] of WAYS) {
+for (const [way, go] of WAYS)
   t.test(`if a client ${way} before the response, its request to the API server is aborted`, async (t) => {
     const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
     apiServer.breakNext('hang', ({ url }) => url?.includes('slow') ?? false);
@@ -79,7 +79,6 @@ for (const [way, go] of WAYS) {
     t.equal(await arrived.ended, 'aborted');
     await noRequestIsActive();
   });
-}
 
 t.test(
   'a watch over HTTP/2 ends at the API server when the client closes its stream or its connection',

@@ -110,7 +110,7 @@ t.test('after a lost connection a GET is retried once, a POST never', async (t) 
   t.equal(arrived('?once'), 1);
 });
 
-for (const fault of ['half-body', 'half-chunked'] as const) {
+for (const fault of ['half-body', 'half-chunked'] as const)
   t.test(
     `C135 a response that the API server breaks off (${fault}) is aborted over HTTP/1.1 and HTTP/2`,
     async (t) => {
@@ -131,7 +131,6 @@ for (const fault of ['half-body', 'half-chunked'] as const) {
       await noRequestIsActive();
     },
   );
-}
 
 t.test(
   'a watch breaks off when the API server restarts, and ends cleanly when the API server ends it',

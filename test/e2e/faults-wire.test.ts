@@ -218,7 +218,7 @@ const AMBIGUOUS = [
   ],
 ] as const;
 
-for (const [name, lines, body] of AMBIGUOUS) {
+for (const [name, lines, body] of AMBIGUOUS)
   t.test(
     `C209 a request with ${name} gets a 400, the connection closes and nothing is smuggled`,
     async (t) => {
@@ -231,7 +231,6 @@ for (const [name, lines, body] of AMBIGUOUS) {
       client.socket.destroy();
     },
   );
-}
 
 t.test('C209 a request after a refused one on the same connection is not served', async (t) => {
   const arrived = watchArrivals();

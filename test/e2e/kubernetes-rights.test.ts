@@ -159,7 +159,7 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
   const rules = rulesOf(site.printed);
   const complete = await tour(t, site);
 
-  await t.test('what `manifests rbac` prints is enough', async (t) => {
+  await t.test('what `manifests rbac` prints is enough', async (t) =>
     t.match(complete, {
       ready: 'the API server is ready',
       user: 200,
@@ -169,8 +169,8 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
       asServiceAccount: 200,
       serviceAccount: 200,
       omitsExtras: false,
-    });
-  });
+    }),
+  );
 
   for (const left of rules)
     await t.test(`without ${nameOf(left)} something fails`, async (t) => {

@@ -56,8 +56,8 @@ function kubectlOf(t: Test, binary: string, env: Environment, apiVersion?: strin
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
-  for (const binary of KUBECTLS) {
-    for (const version of ['v1', 'v1beta1']) {
+  for (const binary of KUBECTLS)
+    for (const version of ['v1', 'v1beta1'])
       await t.test(`${binary.split('/').at(-1)} with ${version}`, async (t) => {
         const kubectl = kubectlOf(
           t,
@@ -68,8 +68,6 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
         const pods = await kubectl.run(['get', 'pods', '-o', 'name']);
         t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
       });
-    }
-  }
 
   const newest = KUBECTLS.at(-1) ?? '';
 

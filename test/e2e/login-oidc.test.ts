@@ -88,14 +88,13 @@ async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUs
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
-  for (const binary of KUBECTLS) {
+  for (const binary of KUBECTLS)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const home = newLoginEnvironment();
       const pods = kubectlOf(t, binary, home.env)('get', 'pods', '-o', 'name');
       const { code, stdout } = await during(pods, home, CAROL);
       t.same([code, stdout], [0, 'pod/web\n']);
     });
-  }
 
   await t.test('a token that is about to expire is renewed without the user', async (t) => {
     const home = newLoginEnvironment();

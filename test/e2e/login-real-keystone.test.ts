@@ -91,9 +91,9 @@ t.test('a real Keystone', { skip }, async (t) => {
   const alice = { username: 'alice', user_domain_name: 'acme', password: 'alice-pass' };
   const inWeb = { project_name: 'web', project_domain_name: 'acme' };
 
-  await t.test('a user logs in with a password', async (t) => {
-    t.equal(await whoami(environmentWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
-  });
+  await t.test('a user logs in with a password', async (t) =>
+    t.equal(await whoami(environmentWith({ auth: { ...alice, ...inWeb } })), 'acme:alice'),
+  );
 
   await t.test('a user logs in without a scope, and with the scope of a domain', async (t) => {
     t.equal(await whoami(environmentWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');

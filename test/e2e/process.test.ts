@@ -122,7 +122,7 @@ t.test('requests are aborted after the shutdown grace period, and the process ex
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
-for (const ends of ['by itself', 'with the grace period']) {
+for (const ends of ['by itself', 'with the grace period'])
   t.test(`SIGTERM during an open exec, which continues until it ends ${ends}`, async (t) => {
     const { stonegate, destination, keystoneToken } = await setUp(t, {
       server: { shutdownGrace: ends === 'by itself' ? '1h' : '300ms' },
@@ -153,7 +153,6 @@ for (const ends of ['by itself', 'with the grace period']) {
     t.match(ended, { code: 0, signal: null });
     t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'with the grace period');
   });
-}
 
 t.test(
   'SIGTERM: clients are served until the drain is over, and are asked to connect elsewhere',
@@ -238,8 +237,8 @@ t.test('a bad configuration: exit 1 with every problem', async (t) => {
   t.equal(stdout, '');
 });
 
-for (const listener of ['server', 'admin'] as const) {
-  for (const workers of [1, 2]) {
+for (const listener of ['server', 'admin'] as const)
+  for (const workers of [1, 2])
     t.test(
       `the port of ${listener} is taken (workers: ${workers}): exit 1 with a line that says so`,
       async (t) => {
@@ -265,10 +264,8 @@ for (const listener of ['server', 'admin'] as const) {
         t.notMatch(stderr, /EADDRINUSE|node:|\.ts/, 'no stack');
       },
     );
-  }
-}
 
-for (const workers of [1, 2]) {
+for (const workers of [1, 2])
   t.test(
     `an audit log that cannot be opened (workers: ${workers}): exit 1 with a line that says so`,
     async (t) => {
@@ -282,4 +279,3 @@ for (const workers of [1, 2]) {
       t.notMatch(stdout + stderr, /is not reached yet|"serving"/, 'nothing else was started');
     },
   );
-}

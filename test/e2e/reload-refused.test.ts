@@ -164,7 +164,7 @@ function page(url: string, ca: string) {
   });
 }
 
-for (const [part, change] of Object.entries(broken)) {
+for (const [part, change] of Object.entries(broken))
   t.test(`if ${part} cannot be created from the new files, everything stays unchanged`, async (t) => {
     const { app, ask, as, configure, hook, keystone, keystoneToken, logged, names, portalPage, provider } =
       await setUp(t);
@@ -189,7 +189,6 @@ for (const [part, change] of Object.entries(broken)) {
     await app.reload();
     t.equal((await ask(alice, NAMESPACES)).status, 401, 'SIGHUP empties the caches that are in force');
   });
-}
 
 t.test('after the files are corrected, a reload applies all changes', async (t) => {
   const { app, ask, as, configure, hook, names, portalPage, provider } = await setUp(t);

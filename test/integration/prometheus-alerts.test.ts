@@ -25,12 +25,12 @@ t.test('Prometheus accepts the rules', { skip }, async (t) => {
   t.equal(status, 0, `${stdout}${stderr}`);
 });
 
-t.test('there is a case for each alert, and no other', async (t) => {
+t.test('there is a case for each alert, and no other', async (t) =>
   t.same(
     Object.keys(CASES),
     alerts().map(({ alert }) => alert),
-  );
-});
+  ),
+);
 
 t.test('each alert has a severity, a summary and a place in the runbook', async (t) => {
   for (const { alert, labels, annotations } of alerts()) {

@@ -93,7 +93,7 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
   const { call, make } = keystone;
   const { member, lead, guest } = await roles(keystone);
 
-  for (const subjects of ['groups', 'users'] as const) {
+  for (const subjects of ['groups', 'users'] as const)
     await t.test(`every change of roles takes effect, bound as ${subjects}`, async (t) => {
       const called = `acme-${subjects}`;
       const bindings = { provision: 'periodic', interval: '200ms', subjects, maxDeletedShare: 1 };
@@ -152,7 +152,6 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
       if (subjects === 'users') await eventually(() => inWeb().length === 0);
       t.notMatch(JSON.stringify(inWeb().map(({ object }) => object.subjects)), /alice/);
     });
-  }
 
   await t.test('bound as users, each user finds their bindings on their first request', async (t) => {
     const site = await setUp(t, {

@@ -120,7 +120,7 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     'a user who is deleted': (id) => remove(`/users/${id}`),
     'a password that is reset': (id) => keystone.call('PATCH', `/users/${id}`, { user: { password: 'new' } }),
   };
-  for (const [index, [what, end]] of Object.entries(endings).entries()) {
+  for (const [index, [what, end]] of Object.entries(endings).entries())
     await t.test(`${what}: a revocation event ends access`, async (t) => {
       const name = `fay${index}`;
       const id = await user(name);
@@ -130,7 +130,6 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
       await end(id, token);
       await becomes(t, token, 401);
     });
-  }
 
   await t.test('the directory resolves groups and implied roles on the system too', async (t) => {
     const { directory } = keystoneClient(t, {

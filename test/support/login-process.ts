@@ -25,11 +25,10 @@ export function runLogin(
 ): Promise<LoginResult> {
   const child = spawn(process.execPath, [MAIN, command, ...words], { env: minimal(env) });
   const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
+  for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
     });
-  }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, ...output }));

@@ -105,11 +105,10 @@ type Started = ReturnType<typeof start>;
 function start(words: readonly string[], main: string = MAIN) {
   const output = { stdout: '', stderr: '' };
   const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
-  for (const name of ['stdout', 'stderr'] as const) {
+  for (const name of ['stdout', 'stderr'] as const)
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
     });
-  }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal, ...output }));

@@ -242,9 +242,8 @@ function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean) {
 }
 
 function seedKeystone({ directory }: KeystoneStandIn) {
-  for (const [name, domain] of Object.entries(DOMAINS)) {
+  for (const [name, domain] of Object.entries(DOMAINS))
     directory.assign(directory.user(domain, name), 'member', { project: directory.project(domain, 'web') });
-  }
 }
 
 const WORK = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];

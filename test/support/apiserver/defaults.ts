@@ -49,14 +49,13 @@ function withDefaults(target: JsonObject, defaults: JsonObject) {
 function fillInPod(pod: JsonObject) {
   const spec = ensureObject(pod, 'spec');
   const containers = objectsAt(spec, 'containers');
-  for (const container of containers) {
+  for (const container of containers)
     withDefaults(container, {
       resources: {},
       terminationMessagePath: '/dev/termination-log',
       terminationMessagePolicy: 'File',
       imagePullPolicy: /:(?!latest$)[^/]+$/.test(textAt(container, 'image')) ? 'IfNotPresent' : 'Always',
     });
-  }
   withDefaults(spec, {
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,

@@ -79,9 +79,8 @@ function removeItems(target: JsonObject, directive: string, gone: Json | undefin
 
 function mergeLists(name: string, before: Json | undefined, patch: Json[]): Json[] {
   const mergeKey = MERGE_KEYS[name];
-  if (mergeKey === undefined || !Array.isArray(before)) {
+  if (mergeKey === undefined || !Array.isArray(before))
     return patch.filter((item) => !(isObject(item) && '$patch' in item));
-  }
   let items = [...before];
   for (const item of patch) {
     if (!isObject(item)) continue;

@@ -27,7 +27,7 @@ interface Write {
 export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write) {
   const group = 'admissionregistration.k8s.io';
   const resource = 'validatingwebhookconfigurations';
-  for (const { object } of exchange.cluster.store.list({ group, resource })) {
+  for (const { object } of exchange.cluster.store.list({ group, resource }))
     for (const webhook of objectsAt(object, 'webhooks')) {
       if (!objectsAt(webhook, 'rules').some((rule) => concerns(rule, exchange, kind, write.operation)))
         continue;
@@ -42,7 +42,6 @@ export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write)
         await exchange.cluster.webhookRate.take(String(url), String(caBundle), exchange.user.username);
       await call(webhook, reviewOf(exchange, kind, write));
     }
-  }
 }
 
 function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: Operation) {

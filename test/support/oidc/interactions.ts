@@ -30,9 +30,8 @@ export async function answerInteraction(
   }
   const name = given.get('user') ?? '';
   const user = Object.hasOwn(users, name) ? users[name] : undefined;
-  if (user === undefined || user.password !== given.get('password')) {
+  if (user === undefined || user.password !== given.get('password'))
     return form(response, 403, 'Wrong user or password.');
-  }
   const grant = new provider.Grant({ accountId: name, clientId: String(details.params.client_id) });
   grant.addOIDCScope(String(details.params.scope));
   const result = { login: { accountId: name }, consent: { grantId: await grant.save() } };

@@ -101,9 +101,8 @@ async function requestIdToken(login: {
     }),
   });
   const body: unknown = await response.json();
-  if (typeof body === 'object' && body !== null && 'id_token' in body && typeof body.id_token === 'string') {
+  if (typeof body === 'object' && body !== null && 'id_token' in body && typeof body.id_token === 'string')
     return body.id_token;
-  }
   throw new Error(`the provider gave no ID token: ${JSON.stringify(body)}`);
 }
 
@@ -166,7 +165,7 @@ function createProvider(
     if (ctx.path === '/device/auth' && ctx.status === 200)
       ctx.body = { ...ctx.body, interval: DEVICE_INTERVAL };
   });
-  if (!namesItself) {
+  if (!namesItself)
     provider.use(async (ctx, next) => {
       await next();
       const location = ctx.response.get('location');
@@ -174,7 +173,6 @@ function createProvider(
       if (ctx.path === '/.well-known/openid-configuration')
         ctx.body = { ...ctx.body, authorization_response_iss_parameter_supported: undefined };
     });
-  }
   provider.registerGrantType<{ username?: string; password?: string; scope?: string }>(
     'password',
     async (ctx) => {

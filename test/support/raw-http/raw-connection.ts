@@ -47,9 +47,8 @@ export class RawConnection {
   async until(part: string) {
     for (;;) {
       if (this.#received.includes(part)) return this.#received;
-      if (this.socket.destroyed) {
+      if (this.socket.destroyed)
         throw new Error(`closed before ${JSON.stringify(part)} came; got ${JSON.stringify(this.#received)}`);
-      }
       await this.#changed.promise;
     }
   }

@@ -32,12 +32,11 @@ const flagsOf = (options: string) =>
   );
 const split = (words: string) => words.split(' ').filter((word) => word !== '');
 
-for (const [words, expected, options] of REQUESTS) {
+for (const [words, expected, options] of REQUESTS)
   t.test(`${words} ${options} is ${expected}`, async (t) => {
     const { method, path, upgrade } = requestOf(split(words), flagsOf(options));
     t.equal([method, path, upgrade].filter((part) => part !== undefined).join(' '), expected);
   });
-}
 
 const WRONG: readonly (readonly [string, object, RegExp])[] = [
   ['', {}, /what is to be explained/],
@@ -49,11 +48,10 @@ const WRONG: readonly (readonly [string, object, RegExp])[] = [
   ['get pods', { path: '/x' }, /not both/],
   ['get pods', { header: ['bad name: x'] }, /Name: value/],
 ];
-for (const [words, flags, message] of WRONG) {
-  t.test(`${words} ${JSON.stringify(flags)} is a usage error`, async (t) => {
-    t.throws(() => requestOf(split(words), flags), { constructor: UsageError, message });
-  });
-}
+for (const [words, flags, message] of WRONG)
+  t.test(`${words} ${JSON.stringify(flags)} is a usage error`, async (t) =>
+    t.throws(() => requestOf(split(words), flags), { constructor: UsageError, message }),
+  );
 
 t.test('headers are sent as they were given', async (t) => {
   const { headers } = requestOf(['get', 'pods'], { header: ['X-A:b: c', 'X-B: '] });

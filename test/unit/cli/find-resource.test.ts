@@ -17,9 +17,9 @@ const WORDS = [
   ['oldwidgets.v1.example.com', 'example.com', 'oldwidgets', true],
 ] as const;
 for (const [word, apiGroup, resource, namespaced] of WORDS)
-  t.test(`${word} is resolved as kubectl resolves it`, async (t) => {
-    t.match(await findResource(word, get), { apiGroup, resource, namespaced });
-  });
+  t.test(`${word} is resolved as kubectl resolves it`, async (t) =>
+    t.match(await findResource(word, get), { apiGroup, resource, namespaced }),
+  );
 
 t.test('a word that discovery does not contain is returned unchanged', async (t) => {
   for (const [word, apiGroup, resource] of [

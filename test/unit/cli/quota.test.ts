@@ -37,6 +37,6 @@ t.test('a resource that was not counted has no bar', async (t) => {
   t.match(stderr, /nothing was counted yet/);
 });
 
-t.test('a tenant without a quota is told so', async (t) => {
-  t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ });
-});
+t.test('a tenant without a quota is told so', async (t) =>
+  t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ }),
+);

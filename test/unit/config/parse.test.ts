@@ -388,7 +388,7 @@ const REFUSED: readonly (readonly [name: string, text: string, problem: string])
 ];
 
 t.test('an invalid configuration is refused:', async (t) => {
-  for (const [name, text, problem] of REFUSED) {
+  for (const [name, text, problem] of REFUSED)
     t.test(name, async (t) => {
       const problems = problemsOf(text);
       t.ok(
@@ -397,7 +397,6 @@ t.test('an invalid configuration is refused:', async (t) => {
         { problems },
       );
     });
-  }
 });
 
 t.test('a secret in the configuration is refused, and the errors do not repeat it', async (t) => {
@@ -413,9 +412,9 @@ t.test('C038 the prefix "-" means no prefix', async (t) => {
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
-t.test('in shared mode, "all" is a tenant like any other', async (t) => {
-  t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []);
-});
+t.test('in shared mode, "all" is a tenant like any other', async (t) =>
+  t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []),
+);
 
 t.test(
   'extra keys of reserved domains, or that would arrive as other keys, cannot be impersonated',

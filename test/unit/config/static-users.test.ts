@@ -96,9 +96,8 @@ t.test('a password is plain text or a bcrypt hash; any other hash is refused', a
     '{SHA}abc',
     '$2b$10$short',
     '$2b$31$'.concat('a'.repeat(53)),
-  ]) {
+  ])
     t.match(kindOf(other), /^line 1: expected a/, other);
-  }
   t.match(kindOf(''), /found none/);
 });
 

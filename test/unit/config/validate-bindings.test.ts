@@ -59,11 +59,11 @@ for (const [section, content] of [
     t.match(problems, [`bindings.credential: is required with ${section}: `]);
   });
 
-t.test('the credential that impersonates must not provision', async (t) => {
+t.test('the credential that impersonates must not provision', async (t) =>
   t.match(problemsOf('{ credential: { tokenFile: token } }'), [
     /bindings\.credential.*expected a credential of its own/,
-  ]);
-});
+  ]),
+);
 
 t.test('the namespace of a project must be a valid name that no other project has', async (t) => {
   t.match(problemsOf('{ projects: { a: { namespace: kube-system }, b: { namespace: Web } } }'), [

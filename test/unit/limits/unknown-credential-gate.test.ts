@@ -63,10 +63,9 @@ t.test('C244 the number of concurrent validations is bounded', async (t) => {
 
 t.test('a failed validation releases its permit', async (t) => {
   const { gate } = setUp({ concurrent: 1, queue: 0 });
-  for (let i = 0; i < 3; i += 1) {
+  for (let i = 0; i < 3; i += 1)
     await t.rejects(
       gate.enter('a', () => Promise.reject(new Error('down'))),
       { message: 'down' },
     );
-  }
 });

@@ -38,12 +38,12 @@ function reason(objects: readonly StoredObject[], asked: Question, allowed: bool
 
 const BOUND = [clusterRole('edit', PODS), roleBinding('web', 'b', 'ClusterRole/edit', [group(MEMBER)])];
 
-t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) => {
+t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) =>
   t.equal(
     reason([...BOUND, ...MAY_READ], question('get', 'pods', 'web'), true),
     `role member on project web → group ${MEMBER} → RoleBinding b → ClusterRole edit → rule 3: get,list pods`,
-  );
-});
+  ),
+);
 
 t.test('a ClusterRole that the user may not read is not named as the source of a rule', async (t) => {
   const objects = [

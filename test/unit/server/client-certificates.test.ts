@@ -257,7 +257,7 @@ t.test('a client whose certificate is not a CA cannot issue a certificate for an
   socket.destroy();
 });
 
-for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
   t.test(`${version}: a resumed session does not restore an earlier verification`, async (t) => {
     const { begun, trust, socket: open } = await setUp(t);
     const settings = { ...company.issue(BOB), minVersion: version, maxVersion: version };
@@ -281,7 +281,6 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     t.match(after.answer, /BAD/);
     after.socket.destroy();
   });
-}
 
 t.test('a handshake that began before the CAs changed is aborted', async (t) => {
   const { port, trust, listener } = await setUp(t);

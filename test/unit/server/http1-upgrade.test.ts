@@ -47,14 +47,13 @@ const MALFORMED: Readonly<Record<string, string>> = {
   'on HTTP/2.0': EXEC.replace('HTTP/1.1', 'HTTP/2.0'),
   'with two Hosts': EXEC.replace('Host: x', 'Host: x\r\nHost: y'),
 };
-for (const [what, bytes] of Object.entries(MALFORMED)) {
+for (const [what, bytes] of Object.entries(MALFORMED))
   t.test(`an upgrade ${what} is refused with 400`, async (t) => {
     const listening = await listenFor(t, refuseAll);
     const socket = await listening.socket();
     socket.write(bytes);
     t.match(await readAll(socket), /^HTTP\/1\.1 400 [\s\S]*"kind":"Status"/);
   });
-}
 
 t.test('an upgrade after a pending response closes the connection', async (t) => {
   const listening = await listenFor(t, () => new Promise(() => {}));

@@ -68,7 +68,7 @@ const SMUGGLED: Readonly<Record<string, string>> = {
   'the version 1.2': 'GET / HTTP/1.2\r\nHost: x\r\n\r\n',
 };
 
-for (const [what, bytes] of Object.entries(SMUGGLED)) {
+for (const [what, bytes] of Object.entries(SMUGGLED))
   t.test(`C209 ${what} is refused with 400 and the connection closed`, async (t) => {
     let served = 0;
     const answer = await talk(t, bytes, async (exchange) => {
@@ -81,7 +81,6 @@ for (const [what, bytes] of Object.entries(SMUGGLED)) {
     t.match(statusOf(answer), { kind: 'Status', code: 400, reason: 'BadRequest' });
     t.equal(served, 0);
   });
-}
 
 t.test('header bytes beyond ASCII reach the client unchanged, also before a body', async (t) => {
   const zoe = Buffer.from('Zoë').toString('latin1');

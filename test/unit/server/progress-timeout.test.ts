@@ -78,7 +78,7 @@ interface Asked {
 for (const [protocol, way] of [
   ['HTTP/1.1', 'in one piece'],
   ['HTTP/2', 'chunk by chunk'],
-] as const) {
+] as const)
   t.test(`over ${protocol}, a response ${way}`, async (t) => {
     const clock = createFakeClock();
     let signal: AbortSignal | undefined;
@@ -163,7 +163,6 @@ for (const [protocol, way] of [
       await eventually(() => listening.listener.activeConnections === 0);
     });
   });
-}
 
 t.test('a watch without events stays open', async (t) => {
   const clock = createFakeClock();

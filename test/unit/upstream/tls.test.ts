@@ -54,7 +54,7 @@ t.test('TLS to the API server', async (t) => {
   const authority = await createAuthority();
   const pair = await authority.server('kube-apiserver');
 
-  for (const host of ['127.0.0.1', 'localhost']) {
+  for (const host of ['127.0.0.1', 'localhost'])
     t.test(`is verified against our authority and the name ${host}`, async (t) => {
       const port = await startSecureServer(t, pair, authority);
       const relay = await relayFor(t, { server: `https://${host}:${port}`, ca: authority.cert });
@@ -65,7 +65,6 @@ t.test('TLS to the API server', async (t) => {
       tunnel.send('echo');
       await tunnel.until('no certificateecho');
     });
-  }
 
   t.test('carries a client’s own token without Stonegate’s certificate', async (t) => {
     const port = await startSecureServer(t, pair, authority);

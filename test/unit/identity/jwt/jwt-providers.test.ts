@@ -50,15 +50,15 @@ const ENTRA = {
   ver: '2.0',
 };
 
-t.test('Entra ID: a user is named by their object id, with their groups', async (t) => {
+t.test('Entra ID: a user is named by their object id, with their groups', async (t) =>
   t.match(await login('azure-ad', ENTRA), {
     subject: { name: `entra-acme:${ENTRA.oid}` },
     tenantOrigin: { from: 'issuer', tenant: 'acme' },
     uid: ENTRA.oid,
     groups: ENTRA.groups.map((group) => `entra-acme:${group}`),
     extra: { 'acme.example.com/login': ['alice@acme.com'] },
-  });
-});
+  }),
+);
 
 t.test('Entra ID: groups that overflowed are refused with a message that says so', async (t) => {
   const { groups: _, ...rest } = ENTRA;
@@ -97,9 +97,8 @@ t.test('Entra ID: users of another directory, and version 1 tokens, are refused'
     'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
     `https://sts.windows.net/${ENTRA.tid}/`,
     'https://login.microsoftonline.com/{tenantid}/v2.0',
-  ]) {
+  ])
     t.equal(await login('azure-ad', { ...ENTRA, iss }), undefined);
-  }
 });
 
 const GOOGLE = {
@@ -113,14 +112,14 @@ const GOOGLE = {
   at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q',
 };
 
-t.test('Google: a user of a Workspace domain is named by their address', async (t) => {
+t.test('Google: a user of a Workspace domain is named by their address', async (t) =>
   t.match(await login('google', GOOGLE), {
     subject: { name: 'google:alice@acme.com' },
     tenantOrigin: { tenant: 'acme' },
     uid: GOOGLE.sub,
     groups: [],
-  });
-});
+  }),
+);
 
 t.test('Google: a private account has no tenant, whatever its address', async (t) => {
   const { hd: _, ...rest } = GOOGLE;
@@ -128,9 +127,9 @@ t.test('Google: a private account has no tenant, whatever its address', async (t
   await t.rejects(login('google', { ...GOOGLE, hd: 'evil.com' }), { code: 'TenantUnknown' });
 });
 
-t.test('Google: the issuer may lack its scheme', async (t) => {
-  t.ok(await login('google', { ...GOOGLE, iss: 'accounts.google.com' }));
-});
+t.test('Google: the issuer may lack its scheme', async (t) =>
+  t.ok(await login('google', { ...GOOGLE, iss: 'accounts.google.com' })),
+);
 
 const KEYCLOAK = {
   iss: 'https://keycloak.example.com/realms/staff',
@@ -146,13 +145,13 @@ const KEYCLOAK = {
   tenant: 'globex',
 };
 
-t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) => {
+t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) =>
   t.match(await login('keycloak', KEYCLOAK), {
     subject: { name: 'staff:carol' },
     tenantOrigin: { tenant: 'globex' },
     groups: ['staff:/developers', 'staff:/developers/backend'],
-  });
-});
+  }),
+);
 
 const GITLAB = {
   iss: 'https://gitlab.example.com',
@@ -166,12 +165,12 @@ const GITLAB = {
   jti: '235b3a54-b797-45c7-ae9a-f72d7bc6ef5b',
 };
 
-t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) => {
+t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) =>
   t.match(await login('ci', GITLAB), {
     subject: { name: `gitlab:${GITLAB.sub}` },
     tenantOrigin: { tenant: 'acme' },
-  });
-});
+  }),
+);
 
 t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
   await t.rejects(login('ci', { ...GITLAB, ref_protected: 'false' }), {

@@ -225,9 +225,9 @@ t.test(
   },
 );
 
-t.test('a token that was not derived from another has its own id as its chain id', async (t) => {
-  t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] }));
-});
+t.test('a token that was not derived from another has its own id as its chain id', async (t) =>
+  t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] })),
+);
 
 t.test(
   'an event with several ids concerns tokens that have all of them, so the narrowest id suffices',
@@ -237,6 +237,4 @@ t.test(
   },
 );
 
-t.test('an event without a known id drops everything', async (t) => {
-  t.ok(hits({}));
-});
+t.test('an event without a known id drops everything', async (t) => t.ok(hits({})));

@@ -79,9 +79,8 @@ t.test('a redirect with the response of another login is refused', async (t) => 
     'another provider': [`code=c&state=${begun.state}&iss=https://another.example`, /iss/],
     'no issuer, although the provider announces one': [`code=c&state=${begun.state}`, /iss/],
   };
-  for (const [name, [query, message]] of Object.entries(wrong)) {
+  for (const [name, [query, message]] of Object.entries(wrong))
     await t.rejects(begun.redeem(new URL(`${REDIRECT}?${query}`)), { kind: 'invalid', message }, name);
-  }
   t.same(provider.asked, [], 'no code was redeemed');
 });
 
@@ -110,13 +109,12 @@ t.test('the error contains the reason of the provider', async (t) => {
     ],
     ['no ID token', ok(undefined), { kind: 'invalid', message: /ID token|id_token/ }],
   ];
-  for (const [name, said, expected] of cases) {
+  for (const [name, said, expected] of cases)
     await t.rejects(
       redeemed(t, () => said),
       expected,
       name,
     );
-  }
 });
 
 t.test('text from the provider is cut to one short line without tokens', async (t) => {

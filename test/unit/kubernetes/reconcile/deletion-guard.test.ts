@@ -51,11 +51,10 @@ for (const [what, losses, existing, held] of [
     5,
     ['web', 'shop'],
   ],
-] as const) {
-  t.test(`the guard holds back removals: ${what}`, async (t) => {
+] as const)
+  t.test(`the guard holds back removals: ${what}`, async (t) =>
     t.same(
       heldLosses(losses, existing, SHARE).map(({ place }) => place.namespace),
       held,
-    );
-  });
-}
+    ),
+  );

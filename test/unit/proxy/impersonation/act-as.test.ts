@@ -252,9 +252,9 @@ for (const group of [
   'keystone:project:p',
   'stonegate:tenant:globex',
 ])
-  t.test(`the group ${group} is refused before anything is reviewed`, async (t) => {
-    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' });
-  });
+  t.test(`the group ${group} is refused before anything is reviewed`, async (t) =>
+    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' }),
+  );
 
 t.test('a group that would change in transit is refused', async (t) => {
   const group = Buffer.from('\ufeffsystem:masters').toString('latin1');
@@ -285,9 +285,9 @@ for (const [who, identity] of [
   ['is forwarded with their own token', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
   ['is anonymous', ANONYMOUS],
 ] as const)
-  t.test(`a user who ${who} cannot impersonate another user`, async (t) => {
-    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
-  });
+  t.test(`a user who ${who} cannot impersonate another user`, async (t) =>
+    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' }),
+  );
 
 t.test(
   'C114 a service account has the groups that Kubernetes gives it, unless others are requested',

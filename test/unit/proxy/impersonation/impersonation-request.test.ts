@@ -7,17 +7,17 @@ const BOB: HeaderField = ['Impersonate-User', 'bob'];
 /** Text as a listener receives it, with one character for each byte. */
 const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-t.test('a request without impersonation headers impersonates no user', async (t) => {
+t.test('a request without impersonation headers impersonates no user', async (t) =>
   t.equal(
     impersonationRequest([
       ['Accept', 'Impersonate-User'],
       ['X-Impersonate-User', 'bob'],
     ]),
     undefined,
-  );
-});
+  ),
+);
 
-t.test('user, uid, groups and extra are read as kubectl sends them', async (t) => {
+t.test('user, uid, groups and extra are read as kubectl sends them', async (t) =>
   t.strictSame(
     impersonationRequest([
       BOB,
@@ -29,8 +29,8 @@ t.test('user, uid, groups and extra are read as kubectl sends them', async (t) =
       ['Impersonate-Extra-Scopes', 'edit'],
     ]),
     { user: 'bob', uid: 'u-1', groups: ['devs', 'CN=a,OU=b'], extra: { scopes: ['view', 'edit'] } },
-  );
-});
+  ),
+);
 
 t.test('C040 the key of an extra is unescaped and becomes lower case', async (t) => {
   for (const key of ['Acme.example%2FReason', 'acme.example%2fREASON', '%41cme%2Eexample/reason'])
@@ -39,9 +39,9 @@ t.test('C040 the key of an extra is unescaped and becomes lower case', async (t)
     });
 });
 
-t.test('names with non-ASCII characters are decoded as UTF-8', async (t) => {
-  t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世');
-});
+t.test('names with non-ASCII characters are decoded as UTF-8', async (t) =>
+  t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世'),
+);
 
 for (const name of [
   'Impersonate',

@@ -46,7 +46,7 @@ t.test('a connection', async (t) => {
     ['that the server is about to close', answer('', 'Connection: close')],
     ['that the server keeps for hardly longer than a request may take', answer('', 'Keep-Alive: timeout=2')],
     ['that has sent a second response to one request', answer('').repeat(2)],
-  ] as const) {
+  ] as const)
     t.test(`${name} is not used again`, async (t) => {
       const ends = await poolFor(t);
       const one = ends.ask({ target: '/one' });
@@ -62,7 +62,6 @@ t.test('a connection', async (t) => {
       t.equal(two.content, 'right');
       t.notMatch(connection.received, '/two');
     });
-  }
 
   t.test('is not used if bytes arrived on it without a request', async (t) => {
     const ends = await poolFor(t);
@@ -415,12 +414,11 @@ t.test('a TLS session', async (t) => {
 
   const askTwice = async ({ ask, sockets }: TestPool) => {
     const reused: boolean[] = [];
-    for (const target of ['/1', '/2']) {
+    for (const target of ['/1', '/2'])
       await ask({ target }, (call) => {
         const socket = sockets.at(-1);
         if (call === 'onHead') reused.push(socket instanceof TLSSocket && socket.isSessionReused());
       }).ended;
-    }
     return reused;
   };
 

@@ -49,9 +49,7 @@ t.test('a response', async (t) => {
       { content: '', persistent: true },
     ],
   ] as const)
-    t.test(name, async (t) => {
-      t.match(read(response), { ...reading, ended: 1, refusal: undefined });
-    });
+    t.test(name, async (t) => t.match(read(response), { ...reading, ended: 1, refusal: undefined }));
 
   t.test('to HEAD has no body, whatever its fields', async (t) => {
     for (const fields of [['Content-Length: 9'], ['Transfer-Encoding: chunked'], []])
@@ -139,9 +137,9 @@ t.test('the connection is given up for', async (t) => {
       'chunk extensions or trailers that are too long',
     ],
   ] as const)
-    t.test(`a chunk ${name}`, async (t) => {
-      t.match(read(head('Transfer-Encoding: chunked') + content), { ended: 0, status: 200, refusal });
-    });
+    t.test(`a chunk ${name}`, async (t) =>
+      t.match(read(head('Transfer-Encoding: chunked') + content), { ended: 0, status: 200, refusal }),
+    );
 
   t.test('a head that is too long, in one piece or with interim responses', async (t) => {
     const refusal = 'a head that is too long';
