@@ -11,7 +11,7 @@ import { openExec } from '../support/open-exec.ts';
 import { rows } from '../support/rows.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 import { posted } from '../support/token-client.ts';
-import { startTokenStandIn, type TokenStandIn } from '../support/token-standin.ts';
+import { startTokenStandIn } from '../support/token-standin.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -68,7 +68,7 @@ function start(
   t: Test,
   configuration: Record<string, object> = {},
   files: Readonly<Record<string, string>> = {},
-): Promise<TokenStandIn> {
+) {
   return startTokenStandIn(t, {
     configuration,
     abac: [{ name: 'reading', tenant: 'acme', user: 'alice', space: 'globex', readonly: true }],

@@ -20,7 +20,7 @@ interface Printed {
   readonly warnings: Printed['errors'];
 }
 
-async function setUp(t: Test, options: Partial<TestbedOptions> = {}): Promise<Testbed> {
+async function setUp(t: Test, options: Partial<TestbedOptions> = {}) {
   const testbed = await startTestbed(t, { mode: 'shared', ...options });
   return testbed;
 }

@@ -30,7 +30,7 @@ async function setUp(t: Test) {
     token,
     /** The number of users' requests that reached the API server. */
     forwarded: () => apiServer.requests.filter(isForClient).length,
-    async rawTLS(): Promise<RawConnection> {
+    async rawTLS() {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
       await once(socket, 'secureConnect');
       t.teardown(() => socket.destroy());

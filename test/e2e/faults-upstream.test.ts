@@ -38,7 +38,7 @@ async function setUp(t: Test) {
         const text = await app.metrics.text();
         return !/stonegate_requests_active\{kind="\w+"\} [1-9]/.test(text);
       }),
-    async rawTLS(): Promise<RawConnection> {
+    async rawTLS() {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
       await once(socket, 'secureConnect');
       t.teardown(() => socket.destroy());

@@ -22,12 +22,12 @@ const AUTHORIZATION = `Authorization: Bearer ${token}`;
 await ask(token, CONFIGMAPS);
 
 /** The requests of clients that reach the API server from now on. */
-function watchArrivals(): () => readonly LoggedRequest[] {
+function watchArrivals() {
   const before = apiServer.requests.length;
   return () => apiServer.requests.slice(before).filter(isForClient);
 }
 
-async function connectRaw(): Promise<RawConnection> {
+async function connectRaw() {
   const ca = authority.cert;
   const socket = connectTLS({ port: app.address.port, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1'] });
   await once(socket, 'secureConnect');

@@ -76,7 +76,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
 type Clients = Awaited<ReturnType<typeof startClients>>;
 
 /** Resolves when all clients work and the informer has synced. */
-async function startWorkingClients(t: Test, site: ReplicaSite, prefix: string): Promise<Clients> {
+async function startWorkingClients(t: Test, site: ReplicaSite, prefix: string) {
   const clients = await startClients(t, site, prefix);
   await clients.more();
   await eventually(() => clients.events.some(({ event }) => event === 'synced'));

@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
-import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import { rule } from '../support/policy-rule.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
@@ -20,7 +20,7 @@ const ACTING = [
 ];
 
 /** Dave of acme may act as its user `reader`, whose group may read pods; Stonegate may forward an extra. */
-async function start(t: Test): Promise<KubectlUsers> {
+async function start(t: Test) {
   const configuration = { authentication: { impersonationExtraKeys: ['example.com/reason'] } };
   const everybody = await startForKubectl(t, { mode: 'arktos', configuration });
   const { seed } = everybody.stonegate.apiServer;

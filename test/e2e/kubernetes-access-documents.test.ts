@@ -32,12 +32,6 @@ function typedOn(page: string) {
   );
 }
 
-interface Result {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 async function start(t: Test) {
   const { kubernetes, stonegate, letWork } = await startKubernetesSite(t, {
     configuration: { access: { index: true, authorizers: ['Node', 'RBAC'] } },
@@ -64,7 +58,7 @@ async function start(t: Test) {
         subjects: [{ apiGroup: RBAC, kind: 'User', name: 'acme:alice' }],
       });
     },
-    async run(script: string): Promise<Result> {
+    async run(script: string) {
       const child = spawn('bash', ['-euc', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
       const code = new Promise<number | null>((done) => child.once('close', done));
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

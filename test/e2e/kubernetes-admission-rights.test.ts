@@ -24,7 +24,7 @@ interface Site extends Writes {
   grant(name: string, user: string, rules: readonly object[]): Promise<void>;
 }
 
-async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}): Promise<Site> {
+async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}) {
   const kubernetes = await startKubernetes(t, { controllers: true });
   const { certificate } = await kubernetes.user('stonegate-admission');
   if (certificate === undefined) throw new TypeError('a user has a certificate');

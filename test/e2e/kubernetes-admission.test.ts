@@ -39,7 +39,7 @@ async function start(t: Test) {
   return { kubernetes, webhook /** A user of the tenant acme with every right. */, alice, ...writes };
 }
 
-function pod(spec: object, metadata: object = {}): object {
+function pod(spec: object, metadata: object = {}) {
   return { metadata: { name: 'p', ...metadata }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } };
 }
 

@@ -115,7 +115,7 @@ function known(body: string): object {
 async function outcomes(site: KubernetesSite, token: string) {
   const direct = await site.kubernetes.ask({ token }, REVIEW, ASK);
   const through = await site.stonegate.ask(token, REVIEW, ASK);
-  const outcome = (status: number, body: string): object =>
+  const outcome = (status: number, body: string) =>
     status === 201 ? known(body) : { refused: status === 401 || status === 403 };
   return {
     direct: outcome(direct.status, direct.body),

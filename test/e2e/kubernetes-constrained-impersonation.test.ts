@@ -9,7 +9,6 @@ import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
-import type { User } from '../support/kubernetes/same-response.ts';
 import {
   type KubernetesSite,
   type KubernetesSiteOptions,
@@ -85,7 +84,7 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
 };
 
 type Impersonation = Readonly<Record<string, string | readonly string[]>>;
-const bob = (more: Impersonation = {}): Impersonation => ({ 'impersonate-user': 'acme:bob', ...more });
+const bob = (more: Impersonation = {}) => ({ 'impersonate-user': 'acme:bob', ...more });
 const GROUPS = ['a', 'b', 'c', 'd'];
 const IMPERSONATIONS: Readonly<Record<string, Impersonation>> = {
   'a user': bob(),
@@ -136,7 +135,7 @@ async function bindAll({ kubernetes, letWork }: KubernetesSite) {
   });
 }
 
-async function userOf(site: KubernetesSite, name: string): Promise<User> {
+async function userOf(site: KubernetesSite, name: string) {
   const token = site.newcomer(name);
   return { token, credential: await site.direct(token) };
 }

@@ -36,7 +36,7 @@ interface Place extends KubernetesSite {
   readonly tokens: Readonly<Record<'alice' | 'bob' | 'carol' | 'dave', string>>;
 }
 
-async function start(t: Test): Promise<Place> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, {
     controllers: true,
     configuration: {

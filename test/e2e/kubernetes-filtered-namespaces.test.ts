@@ -27,7 +27,7 @@ const OBJECT_METADATA = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k
 
 const access = { index: true, authorizers: ['Node', 'RBAC'] };
 
-async function start(t: Test, settings: object = access): Promise<KubernetesSite> {
+async function start(t: Test, settings: object = access) {
   const site = await startKubernetesSite(t, { configuration: { access: settings } });
   const { kubernetes, stonegate } = site;
   for (const [name, labels] of Object.entries({ a: {}, b: { env: 'prod' }, c: {}, d: { text: 'x' } }))
@@ -240,7 +240,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   });
 });
 
-function without(list: { metadata: { resourceVersion?: string } }): object {
+function without(list: { metadata: { resourceVersion?: string } }) {
   const { resourceVersion: _, ...metadata } = list.metadata;
   return { ...list, metadata };
 }

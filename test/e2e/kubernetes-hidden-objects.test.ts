@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
-import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { rows } from '../support/rows.ts';
 
 const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
@@ -15,7 +15,7 @@ const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const PATCH = { 'content-type': 'application/merge-patch+json' };
 
 /** Starts a site with objects that are hidden from alice, and one that she may read. */
-async function start(t: Test): Promise<KubernetesSite> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, {
     configuration: {
       access: { index: true, authorizers: ['Node', 'RBAC'], verifyOneIn: 1 },
@@ -113,7 +113,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
 };
 
 /** A PUT of the missing object. */
-function put(kind: string, apiVersion: string, namespace: string): Ask {
+function put(kind: string, apiVersion: string, namespace: string) {
   const object = { kind, apiVersion, metadata: { name: 'nada', namespace } };
   return { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(object) };
 }

@@ -92,6 +92,6 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
   });
 });
 
-function sorted(quantities: unknown): unknown {
+function sorted(quantities: unknown) {
   return Object.entries(quantities ?? {}).sort();
 }

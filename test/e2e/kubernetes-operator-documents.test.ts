@@ -48,10 +48,7 @@ function administrator(kubernetes: Kubernetes, folder: string) {
   };
 }
 
-async function startCluster(
-  t: Test,
-  options?: KubernetesOptions,
-): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
+async function startCluster(t: Test, options?: KubernetesOptions) {
   const kubernetes = await startKubernetes(t, options);
   const folder = t.testdir({});
   const pair = await kubernetes.authority.server('stonegate');

@@ -87,7 +87,7 @@ async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise
 }
 
 /** The site, with users who may do what the tour does, and a cluster that grants nothing to every user. */
-async function start(t: Test): Promise<KubernetesSite> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
   const { kubernetes } = site;
   for (const everybody of ['system:public-info-viewer', 'system:discovery'])
@@ -114,7 +114,7 @@ interface Rule {
 }
 
 /** Splits rules into rules with one verb on one resource or URL each. */
-function single(rules: readonly Rule[]): Rule[] {
+function single(rules: readonly Rule[]) {
   return rules.flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) =>
     verbs.flatMap((verb) => [
       ...apiGroups.flatMap((group) => resources.map((resource) => rule(verb, resource, group))),

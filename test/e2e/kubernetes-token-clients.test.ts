@@ -14,7 +14,7 @@ import { explainCommand } from '../../src/app/commands/explain.ts';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { token as tokenCommand } from '../../src/cli/token.ts';
 import { whoami } from '../../src/cli/whoami.ts';
-import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { addRunningPod } from '../support/high-availability/kubelet.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
@@ -44,7 +44,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   await site.letWork('lab', 'acme:alice');
   await addRunningPod(t, kubernetes, 'acme', 'web');
   const address = { server: stonegate.url, ca: stonegate.authority.cert };
-  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string): Kubectl => {
+  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) => {
     const kubectl = createKubectl(t, binary, { ...address, token });
     return kubectl;
   };

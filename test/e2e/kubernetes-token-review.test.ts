@@ -6,14 +6,14 @@ import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
-import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/acme/serviceaccounts';
 const PODS = '/api/v1/namespaces/acme/pods';
 const WHO = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ROBOT = 'system:serviceaccount:acme:robot';
 
-async function start(t: Test): Promise<KubernetesSite> {
+async function start(t: Test) {
   const configuration = { authentication: { tokenReview: { tenant: 'robots' } } };
   const site = await startKubernetesSite(t, { configuration });
   await site.letWork('acme', ROBOT, 'system:serviceaccount:acme:short-lived');

@@ -82,7 +82,7 @@ function kubectlOf(t: Test, binary: string, env: Environment) {
 }
 
 /** Awaits `work` while a user logs in with the browser that it opens. */
-async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUser): Promise<T> {
+async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUser) {
   await browse(await home.page(), user);
   return work;
 }

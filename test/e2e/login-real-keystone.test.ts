@@ -64,7 +64,7 @@ t.test('a real Keystone', { skip }, async (t) => {
   let homes = 0;
 
   /** A user whose home has this cloud; the address lacks `/v3`, as in many configurations. */
-  function environmentWith(cloud: Fields): Environment {
+  function environmentWith(cloud: Fields) {
     homes += 1;
     const home = join(folder, `home-${homes}`);
     mkdirSync(join(home, '.config', 'openstack'), { recursive: true });

@@ -10,7 +10,7 @@ const WEBSOCKET = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-async function setUp(t: Test, configuration: Record<string, object> = {}): Promise<RunningStonegate> {
+async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const stonegate = await startStonegate(t, { configuration });
   return stonegate;
 }

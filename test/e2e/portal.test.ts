@@ -14,22 +14,13 @@ import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertShown, openWindow } from '../support/page/visit-page.ts';
-import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+import { startStonegate } from '../support/stonegate.ts';
 
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ALICE = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web' };
 
-interface Portal {
-  readonly url: string;
-  readonly stonegate: RunningStonegate;
-}
-
-async function startPortal(
-  t: Test,
-  changes: object = {},
-  others: Record<string, object> = {},
-): Promise<Portal> {
+async function startPortal(t: Test, changes: object = {}, others: Record<string, object> = {}) {
   const port = await freePort();
   const unlimited = { perSecond: 100, burst: 100 };
   const signInLimits = { perSource: unlimited, perUser: unlimited };
@@ -47,7 +38,7 @@ const browser: Browser | undefined = missing === false ? await launchChromium() 
 t.teardown(() => browser?.close());
 const portal = await startPortal(t);
 
-const launched = (): Browser => {
+const launched = () => {
   if (browser === undefined) throw new Error(NO_CHROMIUM);
   return browser;
 };
@@ -230,7 +221,7 @@ const noKubectl = missing || (kubectls.length === 0 && NO_KUBECTL);
 const OLD = 'current-context: old\ncontexts: [{ name: old, context: { cluster: old, user: old } }]\n';
 
 /** A portal whose page names the address at which the API is served. */
-async function startReachablePortal(t: Test): Promise<Portal> {
+async function startReachablePortal(t: Test) {
   const apiPort = await freePort();
   return startPortal(
     t,
@@ -240,7 +231,7 @@ async function startReachablePortal(t: Test): Promise<Portal> {
 }
 
 /** The environment of a user's shell with `stonegate` on its path. */
-function shellOf(home: string, password = ''): NodeJS.ProcessEnv {
+function shellOf(home: string, password = '') {
   const command = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
   writeFileSync(join(home, 'stonegate'), command, { mode: 0o700 });
   return { HOME: home, PATH: `${home}:${process.env.PATH}`, OS_PASSWORD: password };

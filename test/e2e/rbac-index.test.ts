@@ -10,7 +10,7 @@ import type { Mode } from '../support/testbed.ts';
 const access = { index: true };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-async function setUp(t: Test, mode: Mode, configuration: object = {}): Promise<RunningStonegate> {
+async function setUp(t: Test, mode: Mode, configuration: object = {}) {
   const folder = join(t.testdir({}), 'land');
   const stonegate = await startStonegate(t, { folder, mode, configuration: { access, ...configuration } });
   return stonegate;
@@ -20,7 +20,7 @@ async function synced({ app }: RunningStonegate) {
   await eventually(async () => (await indexMetrics(app)).synced);
 }
 
-function notReady({ app }: RunningStonegate): string | undefined {
+function notReady({ app }: RunningStonegate) {
   return app.readiness().find(({ name }) => name === 'rbac index')?.reason;
 }
 

@@ -126,7 +126,7 @@ async function setUp(t: Test) {
   });
   const ports = [app.address.port, portal.port, app.addresses.webhook?.port ?? 0];
 
-  async function hook(client: KeyPair): Promise<unknown> {
+  async function hook(client: KeyPair) {
     const own = createWebhookClient({ port: ports[2] ?? 0, ca: authority.cert, own: client });
     const resourceAttributes = { namespace: 'default', resource: 'pods', verb: 'get' };
     const review = own.reviewAccess({ user: 'acme:alice', groups: [], extra: EXTRA, resourceAttributes });
@@ -149,7 +149,7 @@ async function setUp(t: Test) {
   };
 }
 
-async function servedName(port: number, ca: string): Promise<unknown> {
+async function servedName(port: number, ca: string) {
   const socket = connect({ port, host: '127.0.0.1', ca });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');

@@ -123,7 +123,7 @@ t.test(
       await rename(join(mount, '..data_tmp'), join(mount, '..data'));
       if (version > 1) await rm(join(mount, `..${version - 1}`), { recursive: true });
     }
-    const servedName = async (): Promise<unknown> => {
+    const servedName = async () => {
       const socket = connect({ port: app.address.port, host: '127.0.0.1', ca: authority.cert });
       await once(socket, 'secureConnect');
       const name = socket.getPeerCertificate().subject.CN;

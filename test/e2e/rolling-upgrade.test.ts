@@ -39,7 +39,7 @@ async function setUp(t: Test) {
   await admitProvisioner(testbed, { mode: 'shared' });
   await testbed.configure(configuration(testbed));
   const previous = checkOutPrevious(t);
-  const start = async (name: string, main: string): Promise<Version> => {
+  const start = async (name: string, main: string) => {
     const process = await serveStonegate(testbed.configFile, main);
     t.teardown(() => process.stop());
     await eventually(async () => (await process.admin('/readyz')).status === 200);
@@ -62,7 +62,7 @@ async function setUp(t: Test) {
 }
 
 /** A configuration that uses everything that replicas share. */
-function configuration({ keystone }: Testbed): Record<string, object> {
+function configuration({ keystone }: Testbed) {
   const unlimited = { perSecond: 1_000, burst: 1_000 };
   const password = {
     userName: 'bridge',
@@ -119,7 +119,7 @@ type Site = Awaited<ReturnType<typeof setUp>>;
 
 /** What one version stores and the other finds, in both directions. */
 /** @returns the name of the form in which a version stores sessions of the portal */
-function sessionForm(main: string): string | undefined {
+function sessionForm(main: string) {
   const text = readFileSync(join(dirname(main), 'features/portal/portal-storage.ts'), 'utf8');
   return /'(portal-session-\d+)'/.exec(text)?.[1];
 }

@@ -14,7 +14,7 @@ const ACME = { tenant: 'acme' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const REVIEW_RESOURCES = ['subjectaccessreviews', 'localsubjectaccessreviews'];
 
-async function start(t: Test): Promise<RunningStonegate> {
+async function start(t: Test) {
   const stonegate = await startStonegate(t, {
     mode: 'arktos',
     configuration: { authentication: { tokenReview: {} } },
@@ -44,7 +44,7 @@ function tokenOf({ keystone }: RunningStonegate) {
   return keystone.issue(mia, { project });
 }
 
-function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject {
+function binding(name: string, roleRef: JsonObject, version = 'v1') {
   return {
     kind: 'RoleBinding',
     apiVersion: `${RBAC}/${version}`,
@@ -56,17 +56,17 @@ function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject 
 }
 
 const PROTOBUF_TYPE = { 'content-type': 'application/vnd.kubernetes.protobuf' };
-const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
+const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE) => ({
   method: 'POST',
   headers,
   body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
-const patch = (type: string, body: unknown): Ask => ({
+const patch = (type: string, body: unknown) => ({
   ...post(body, { 'content-type': `application/${type}` }),
   method: 'PATCH',
 });
-const put = (body: unknown): Ask => ({ ...post(body), method: 'PUT' });
+const put = (body: unknown) => ({ ...post(body), method: 'PUT' });
 
 /** The API server's response to Stonegate's own credential, impersonating mia. */
 function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {

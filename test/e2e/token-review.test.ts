@@ -48,7 +48,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
   const stonegate = await startStonegate(t, { ...options, mode, configuration });
   const { apiServer } = stonegate;
   /** What reached the API server while `action` ran, without Stonegate's own request for its version. */
-  const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
+  const arrived = async (action: () => Promise<unknown>) => {
     const before = apiServer.requests.length;
     await action();
     return apiServer.requests.slice(before).filter(isForClient);
@@ -245,12 +245,7 @@ t.test(
 );
 
 /** @returns the subprotocol that was agreed on */
-async function openWebSocket(
-  t: Test,
-  { app, authority }: RunningStonegate,
-  path: string,
-  offered: string,
-): Promise<unknown> {
+async function openWebSocket(t: Test, { app, authority }: RunningStonegate, path: string, offered: string) {
   const headers = { ...WEBSOCKET, 'sec-websocket-protocol': offered };
   const asked = request({
     host: '127.0.0.1',

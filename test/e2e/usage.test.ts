@@ -30,7 +30,7 @@ async function report(...words: string[]): Promise<Report> {
   return parsed;
 }
 
-async function usageOf(testbed: Testbed, tenant: string): Promise<Record<string, number>> {
+async function usageOf(testbed: Testbed, tenant: string) {
   const { rows } = await report(recordsOf(testbed));
   return rows.find((row) => row.tenant === tenant)?.usage ?? {};
 }

@@ -12,7 +12,6 @@ import {
   type ManifestObject,
   objectsOf,
   podTemplateOf,
-  type Ran,
   runHelm,
   SAMPLES,
   template,
@@ -100,7 +99,7 @@ t.test('at a kube-apiserver', { skip }, async (t) => {
     const folder = t.testdir();
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, cluster.kubernetes.kubeconfig(cluster.kubernetes.admin));
-    const run = (...words: readonly string[]): Ran =>
+    const run = (...words: readonly string[]) =>
       runHelm(folder, [...words, '--namespace', 'stonegate', '--kubeconfig', kubeconfig]);
     const values = [
       '--values',
@@ -177,7 +176,7 @@ interface Release {
 }
 
 /** What Flux's helm-controller gives to Helm. */
-function fluxRelease(): Release {
+function fluxRelease() {
   const [, document] = parseAllDocuments(readFileSync('config/gitops/flux.yaml', 'utf8'));
   const { spec } = document?.toJS() ?? {};
   const { releaseName: release, targetNamespace: namespace, values } = spec;

@@ -23,18 +23,14 @@ import { createAuthority } from '../support/tls/authority.ts';
 const skip = missing(helm());
 const AUTHORITY = await createAuthority();
 
-async function printed(...words: readonly string[]): Promise<ManifestObject[]> {
+async function printed(...words: readonly string[]) {
   const { io, printed: output } = printedIO();
   if ((await manifests(words, io)) !== 0) throw new Error(output.stderr);
   return objectsOf(output.stdout);
 }
 
 /** What `manifests admission` prints for the configuration that the chart gives to the webhook. */
-async function printedAdmission(
-  t: Test,
-  objects: readonly ManifestObject[],
-  namespace: string,
-): Promise<ManifestObject[]> {
+async function printedAdmission(t: Test, objects: readonly ManifestObject[], namespace: string) {
   const configuration = find(objects, 'ConfigMap', 'stonegate-admission').data?.['stonegate.yaml'] ?? '';
   const folder = t.testdir({ 'stonegate.yaml': configuration, 'ca.crt': AUTHORITY.cert });
   const files = ['--config', join(folder, 'stonegate.yaml'), '--ca-file', join(folder, 'ca.crt')];
@@ -150,7 +146,7 @@ t.test('the pods of the webhook have the image and the places of the proxy', { s
   t.match(JSON.stringify(webhook), '"secretName":"issued"');
 });
 
-const ofKind = (objects: readonly ManifestObject[], wanted: string): ManifestObject[] =>
+const ofKind = (objects: readonly ManifestObject[], wanted: string) =>
   objects.filter(({ kind, metadata: { name } }) => kind === wanted && !name.includes(':stonegate-'));
 
 t.test(

@@ -9,10 +9,7 @@ import { printedIO } from '../support/printed-io.ts';
 const skip = missing(helm());
 
 /** The objects of `stonegate manifests rbac` for the rendered configuration. */
-async function printedRBAC(
-  objects: readonly ManifestObject[],
-  ...options: string[]
-): Promise<ManifestObject[]> {
+async function printedRBAC(objects: readonly ManifestObject[], ...options: string[]) {
   const { io, printed } = printedIO();
   const argv = ['rbac', '--config', '/etc/stonegate/stonegate.yaml', ...options];
   const sources = { readFile: async () => Buffer.from(configurationOf(objects)), env: {} };

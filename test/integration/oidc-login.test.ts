@@ -8,7 +8,7 @@ import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { createOidcSource } from '../../src/cli/login/oidc-source.ts';
 import { eventually } from '../support/eventually.ts';
-import { createFakeTerminal, type FakeTerminal } from '../support/fake-terminal.ts';
+import { createFakeTerminal } from '../support/fake-terminal.ts';
 import { type OidcProviderOptions, startOidcProvider } from '../support/oidc/provider.ts';
 import { browse, type LoginUser, type Page } from '../support/oidc/scripted-browser.ts';
 
@@ -36,7 +36,7 @@ async function scene(t: Test, options: Partial<OidcProviderOptions> = {}) {
 }
 
 /** A terminal whose browser is operated by `user`; `page` is the last page. */
-function withBrowser(t: Test, user: LoginUser): FakeTerminal & { page(): Promise<Page> } {
+function withBrowser(t: Test, user: LoginUser) {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
   const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, user)) });

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startTestbed, type Testbed } from '../support/testbed.ts';
 
-async function startReplica({ configFile }: Testbed): Promise<App> {
+async function startReplica({ configFile }: Testbed) {
   const result = await loadStonegate(configFile, systemSources);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
   return createApp({

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { runTokenScript } from '../support/rates/memory-accounts.ts';
 import { createRatesSite } from '../support/rates/processes.ts';
 import { type Read, recordedTelemetry } from '../support/recorded-telemetry.ts';
-import { createRedisServer, type RedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 
 const missing = redisMissing();
 if (missing !== undefined) t.plan(0, missing);
@@ -23,7 +23,7 @@ const SLOW = { perSecond: 0.0001, burst: 90 };
 const TENANT = '{acme}';
 const KEYS = [TENANT, `${TENANT}:alice`];
 
-async function startRedis(t: Pick<Test, 'teardown'>, ...configuration: string[]): Promise<RedisServer> {
+async function startRedis(t: Pick<Test, 'teardown'>, ...configuration: string[]) {
   const server = await createRedisServer({ configuration });
   t.teardown(() => server.remove());
   return server;

@@ -138,7 +138,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number) {
   const apiGroup = 'rbac.authorization.k8s.io';
   const subjects = [{ apiGroup, kind: 'User', name }];
   const rules = [{ verbs: ['mark'], apiGroups: [''], resources: ['markers'] }];
-  const object = (namespace: string, kind: 'Role' | 'ClusterRole'): RandomObject[] => [
+  const object = (namespace: string, kind: 'Role' | 'ClusterRole') => [
     { path: collection(namespace, `${kind.toLowerCase()}s`), object: { metadata: { name }, rules } },
     {
       path: collection(namespace, `${kind.toLowerCase()}bindings`),
@@ -148,7 +148,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number) {
   await write(kubernetes, [...object('n1', 'Role'), ...object('', 'ClusterRole')]);
   await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
   const marker: RBACUser = { tenant: '', username: name, groups: [] };
-  const mayMark = (namespace: string): Question => ({
+  const mayMark = (namespace: string) => ({
     ...{ verb: 'mark', apiGroup: '', resource: 'markers', subresource: '', name: '', tenant: '' },
     namespace,
   });

@@ -16,7 +16,7 @@ const missing = redisMissing();
 if (missing !== undefined) t.plan(0, missing);
 else defineTests();
 
-function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOptions>): SharedStore {
+function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOptions>) {
   return createRedisStore({
     timeout: 2_000,
     keyPrefix: 'stonegate:',

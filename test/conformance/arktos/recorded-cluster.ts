@@ -1,11 +1,11 @@
 /** A stand-in with the objects of the server on which paths.tsv and the exchanges were recorded. */
-import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
+import { createApiServer } from '../../support/apiserver/api-server.ts';
 import type { Seed } from '../../support/apiserver/seed.ts';
 import { rule } from '../../support/policy-rule.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-export async function startRecordedCluster(): Promise<ApiServer> {
+export async function startRecordedCluster() {
   const server = await createApiServer({
     flavour: 'arktos',
     tokens: {

@@ -22,7 +22,7 @@ async function recorded(name: string): Promise<readonly JSONObject[]> {
 const [claims = {}] = await recorded('claims.jsonl');
 
 /** The result of an expression as the value of an extra. */
-function outcomeOf(source: string): JSONObject {
+function outcomeOf(source: string) {
   let stage = 'does not compile';
   try {
     const expression = compileClaimsExpression(source);

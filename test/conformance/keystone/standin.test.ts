@@ -239,7 +239,7 @@ async function createScene() {
   };
 }
 
-function among<T>(values: Readonly<Record<string, T>>, name: string): T {
+function among<T>(values: Readonly<Record<string, T>>, name: string) {
   const value = values[name];
   if (value === undefined) throw new Error(`there is no ${name}`);
   return value;

@@ -52,7 +52,7 @@ async function create(kubernetes: Kubernetes, namespace: string, pod: object): P
 }
 
 /** The API server evaluates a version that it does not know as its own version. */
-function rulesViolated(pod: unknown, release: Release, { level, version }: Namespace): Set<string> {
+function rulesViolated(pod: unknown, release: Release, { level, version }: Namespace) {
   const part = podPartOf('', 'pods', pod);
   if (part === undefined) throw new TypeError('no pod');
   const rule = { level, version: version === 'latest' ? `v${release}` : version, mode: 'enforce' } as const;

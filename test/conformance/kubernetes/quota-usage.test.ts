@@ -34,11 +34,11 @@ const NAMES = [
 ];
 const RESOURCES = ['pods', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'];
 
-const usageOf = (resource: string, object: unknown): Usage => objectUsage({ group: '', resource }, object);
+const usageOf = (resource: string, object: unknown) => objectUsage({ group: '', resource }, object);
 
 const at = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
 
-async function start(t: Test, options: Parameters<typeof startKubernetes>[1]): Promise<Kubernetes> {
+async function start(t: Test, options: Parameters<typeof startKubernetes>[1]) {
   t.comment(`SEED=${SEED}`);
   const kubernetes = await startKubernetes(t, options);
   await kubernetes.create('/apis/node.k8s.io/v1/runtimeclasses', RUNTIME_CLASS);
@@ -140,7 +140,7 @@ async function compareCreations(t: Test, kubernetes: Kubernetes, count: number) 
 }
 
 /** A patch with another amount of CPU for the containers that limit it. */
-function resized(pod: JsonObject, cpu: string): object {
+function resized(pod: JsonObject, cpu: string) {
   const containers = objectsAt(objectAt(pod, 'spec'), 'containers').filter(
     (container) => 'cpu' in objectAt(objectAt(container, 'resources'), 'limits'),
   );
@@ -186,7 +186,7 @@ async function list(kubernetes: Kubernetes, resource: string): Promise<JsonObjec
   return objectsAt(answer, 'items');
 }
 
-function statusesOf(containers: readonly JsonObject[]): object[] {
+function statusesOf(containers: readonly JsonObject[]) {
   return containers.map(({ name }, index) => ({
     ...{ name, image: 'a', imageID: 'a', ready: true, restartCount: 0, state: { running: {} } },
     resources: { requests: { cpu: '700m' }, limits: { cpu: index === 0 ? '2' : '100m', memory: '1Gi' } },
@@ -197,7 +197,7 @@ function statusesOf(containers: readonly JsonObject[]): object[] {
 const INFEASIBLE = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
 
 /** A change that a kubelet or a user makes to a pod: the path below the pod, and the patch. */
-function changeOf(pod: JsonObject, index: number): readonly [string, object] | undefined {
+function changeOf(pod: JsonObject, index: number) {
   const spec = objectAt(pod, 'spec');
   const held = {
     containerStatuses: statusesOf(objectsAt(spec, 'containers')),

@@ -3,7 +3,7 @@ import t from 'tap';
 import { findResource } from '../../../src/cli/find-resource.ts';
 import { DISCOVERY } from '../../support/core-discovery.ts';
 
-const get = async (path: string): Promise<unknown> => DISCOVERY[path];
+const get = async (path: string) => DISCOVERY[path];
 
 const WORDS = [
   ['pods', '', 'pods', true],

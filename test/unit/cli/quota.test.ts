@@ -9,7 +9,7 @@ import type { RecordedResponse } from '../../support/recorded-server.ts';
 const metadata = { name: 'acme', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' };
 const spec = { hard: { pods: '40', 'limits.memory': '64Gi' } };
 
-function listOf(...statuses: readonly object[]): RecordedResponse {
+function listOf(...statuses: readonly object[]) {
   const items = statuses.map((status) => ({ metadata, spec, status }));
   const body = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {}, items };
   return { body };

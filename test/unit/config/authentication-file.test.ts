@@ -43,7 +43,7 @@ function file(jwt: readonly object[], more: object = {}) {
   });
 }
 
-function issuer(url: string, changes: object = {}): Record<string, object> {
+function issuer(url: string, changes: object = {}) {
   return {
     issuer: { url, audiences: ['kubernetes'] },
     claimMappings: { username: { claim: 'sub', prefix: `${new URL(url).hostname[0]}:` } },

@@ -16,11 +16,11 @@ const LIST_PODS = {
   resourceAttributes: { tenant: toTenantName('acme'), namespace: 'default', verb: 'list', resource: 'pods' },
 };
 
-function answer(status: number, body: unknown): UpstreamResponse {
+function answer(status: number, body: unknown) {
   return { status, headers: [], body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
 }
 
-function review(status: unknown): UpstreamResponse {
+function review(status: unknown) {
   return answer(201, {
     kind: 'SubjectAccessReview',
     apiVersion: 'authorization.k8s.io/v1',
@@ -185,7 +185,7 @@ t.test('the probe of the API server', async (t) => {
 });
 
 t.test('a self review', async (t) => {
-  const own = (status: unknown): UpstreamResponse =>
+  const own = (status: unknown) =>
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');
 

@@ -9,7 +9,7 @@ const A_WHILE = 31_000;
 
 type OpenWatch = ScriptedAPI['watches'][number];
 
-async function started(test: Test, ...lists: readonly Response[]): Promise<ScriptedAPI> {
+async function started(test: Test, ...lists: readonly Response[]) {
   const api = scriptedAPI();
   if (lists.length > 0) api.listWith(...lists);
   api.start();

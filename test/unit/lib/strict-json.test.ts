@@ -5,7 +5,7 @@ import { type JSONLimits, parseStrictJSON } from '../../../src/lib/strict-json.t
 
 const LIMITS: JSONLimits = { depth: 16, nodes: 1000 };
 
-function parse(text: string | Uint8Array, limits = LIMITS): unknown {
+function parse(text: string | Uint8Array, limits = LIMITS) {
   return parseStrictJSON(typeof text === 'string' ? Buffer.from(text) : text, limits);
 }
 

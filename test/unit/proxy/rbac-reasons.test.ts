@@ -34,7 +34,7 @@ interface AskedReason {
 }
 
 /** The reason for a GET. */
-function reason(objects: readonly StoredObject[], asked: AskedReason): string | undefined {
+function reason(objects: readonly StoredObject[], asked: AskedReason) {
   const { path = POD, mode = shared, tenant = 'acme', groups = [MEMBER] } = asked;
   const site = accessIndexOf(...objects);
   if (asked.isStale) site.becomeStale();

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
-import type { RBACUser, Scope } from '../../../src/rbac/attributes.ts';
+import type { Scope } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../../src/rbac/subject-key.ts';
 import { type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
@@ -21,11 +21,7 @@ import {
 
 const ADMIN = rule('*', '*', '*');
 
-function ask(
-  verb: string,
-  resource: string,
-  more: { name?: string; apiGroup?: string } = {},
-): WhoCanQuestion {
+function ask(verb: string, resource: string, more: { name?: string; apiGroup?: string } = {}) {
   const [kind = '', subresource = ''] = resource.split('/', 2);
   return { verb, apiGroup: '', resource: kind, subresource, name: '', ...more };
 }
@@ -107,7 +103,7 @@ t.test('D129: a role binding in a namespace counts for requests for that namespa
 });
 
 /** A user who is exactly this subject. */
-function userWithKey(key: string): RBACUser {
+function userWithKey(key: string) {
   const { kind, name } = subjectOfKey(key);
   return kind === 'user' ? rbacUser(name) : rbacUser('x:none', [name]);
 }

@@ -61,7 +61,7 @@ async function setUp(t: Test, credentialCA = company.cert) {
   };
 }
 
-async function closeOf(socket: Socket): Promise<true> {
+async function closeOf(socket: Socket) {
   if (!socket.closed) await once(socket, 'close');
   return true;
 }

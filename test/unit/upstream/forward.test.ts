@@ -27,7 +27,7 @@ function refusedImpersonation() {
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 
 /** Sends so many megabytes, as fast as the other end takes them; returns how many are on their way. */
-function pump(socket: Socket, megabytes: number): () => number {
+function pump(socket: Socket, megabytes: number) {
   let sent = 0;
   const more = () => {
     while (sent < megabytes) {

@@ -40,7 +40,7 @@ async function startSecureServer(test: Test, pair: KeyPair, authority: Authority
   return address.port;
 }
 
-async function misnamedServer({ cert, key }: Authority): Promise<KeyPair> {
+async function misnamedServer({ cert, key }: Authority) {
   const made = await generate([{ name: 'commonName', value: 'elsewhere' }], {
     keyType: 'ec',
     algorithm: 'sha256',

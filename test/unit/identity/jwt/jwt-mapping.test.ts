@@ -1,16 +1,15 @@
 import t from 'tap';
 import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { identityOfClaims, tenantOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
 
 const EXPIRES = 1_800_000_000_000;
 
-function map(claims: Record<string, unknown>, changes: Partial<JWTConfiguration> = {}): Identity {
+function map(claims: Record<string, unknown>, changes: Partial<JWTConfiguration> = {}) {
   return identityOfClaims({ claims, expiresAt: EXPIRES }, jwtConfiguration(changes));
 }
 
-function named(prefix: string, claim = 'sub'): Partial<JWTConfiguration> {
+function named(prefix: string, claim = 'sub') {
   return {
     claimMappings: { username: { claim, prefix }, groups: { claim: 'groups', prefix }, extra: [] },
   };

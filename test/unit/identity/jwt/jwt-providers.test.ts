@@ -4,9 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parseStonegate } from '../../../../src/app/configuration.ts';
-import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { directKeys } from '../../../support/oidc/jwt-configuration.ts';
 import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
@@ -19,14 +17,14 @@ function read(path: string) {
   return readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 }
 
-function sample(name: string): readonly JWTConfiguration[] {
+function sample(name: string) {
   const { configuration, problems } = parseStonegate(read(`config/samples/${name}.yaml`), '/etc/stonegate');
   if (configuration === undefined || problems.length > 0) throw new Error(JSON.stringify(problems));
   return configuration.authentication.jwt;
 }
 
 /** Signs the claims as the issuer that they name, and authenticates the token with the sample. */
-async function login(name: string, claims: Claims): Promise<Identity | undefined> {
+async function login(name: string, claims: Claims) {
   const clock = createFakeClock();
   const issuer = await startSigningIssuer({ url: claims.iss, algorithm: 'RS256' });
   await issuer.down();

@@ -14,8 +14,6 @@ import { createAuthority } from '../../../support/tls/authority.ts';
 const MAX_AGE = 3_600_000;
 const INTERVAL = 10_000;
 
-type Scene = Awaited<ReturnType<typeof scene>>;
-
 async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   const issuer = await startSigningIssuer();
   const clock = createFakeClock();
@@ -57,7 +55,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   };
 }
 
-async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   const made = await scene(t, changes);
   const fetched = made.fetched();
   made.keys.start();
@@ -69,7 +67,7 @@ async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string) {
   await t.rejects(keys.keys(kid), { code: 'IssuerUnavailable', http: 503 });
 }
 
-async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string): Promise<(string | undefined)[]> {
+async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string) {
   return (await keys.keys(kid)).keys.map((key) => key.kid);
 }
 
@@ -305,7 +303,7 @@ t.test('an issuer with a CA of its own is trusted by that CA only', async (t) =>
 const TENANT = 'https://login.microsoftonline.com/0000-1111/v2.0';
 const KEY = { kty: 'RSA', kid: 'a', n: 'AQAB', e: 'AQAB' };
 
-function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.com'): (string | undefined)[] {
+function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.com') {
   return parseKeySet(JSON.stringify({ keys }), issuer).keys.map((key) => key.kid);
 }
 

@@ -42,7 +42,7 @@ async function redeemed(t: Test, said: (nonce: string, provider: ScriptedProvide
   return begun.redeem(new URL(`${REDIRECT}?code=c&state=${begun.state}`));
 }
 
-const ok = (idToken: string | undefined): Said => ({
+const ok = (idToken: string | undefined) => ({
   body: { access_token: 'a', token_type: 'Bearer', ...(idToken && { id_token: idToken }) },
 });
 
@@ -189,7 +189,7 @@ t.test('a renewal', async (t) => {
   });
 });
 
-const error = (name: string): Said => ({ status: 400, body: { error: name } });
+const error = (name: string) => ({ status: 400, body: { error: name } });
 
 async function deviceLogin(t: Test, answer: Record<string, unknown> = {}) {
   const { provider, login } = await scene(t);

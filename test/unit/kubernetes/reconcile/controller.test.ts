@@ -29,7 +29,7 @@ interface SharedLease {
   released: number;
 }
 
-const sharedLease = (): SharedLease => ({ holder: '', isUnavailable: false, released: 0 });
+const sharedLease = () => ({ holder: '', isUnavailable: false, released: 0 });
 
 interface Scripted {
   /** What planning does in each run; the last one repeats. */

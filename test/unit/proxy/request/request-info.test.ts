@@ -1,12 +1,8 @@
 import t from 'tap';
-import {
-  isWorkload,
-  type NonResourceRequest,
-  type ResourceRequest,
-} from '../../../../src/kubernetes/request-info.ts';
+import { isWorkload } from '../../../../src/kubernetes/request-info.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 
-function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
+function parse(method: string, target: string) {
   return readRequestInfo(method, target, { hasTenantsInPaths: true });
 }
 

@@ -22,7 +22,7 @@ interface Ends extends TestPool {
   readonly server: RawServer;
 }
 
-async function poolFor(test: Test, max?: number, scheme = 'http'): Promise<Ends> {
+async function poolFor(test: Test, max?: number, scheme = 'http') {
   const server = await startRawServer();
   const made = createTestPool({ server: `${scheme}://127.0.0.1:${server.port}` }, max);
   test.teardown(async () => {

@@ -1,9 +1,9 @@
 /** Single forms of responses; `properties/response-parser.test.ts` compares any bytes with Node's parser. */
 import t from 'tap';
 import { MAX_HEADER_BYTES } from '../../../../src/upstream/http1/response-parser.ts';
-import { type OurReading, readByUs } from '../../../support/raw-http/our-reading.ts';
+import { readByUs } from '../../../support/raw-http/our-reading.ts';
 
-const read = (text: string, method = 'GET'): OurReading => readByUs([Buffer.from(text, 'latin1')], method);
+const read = (text: string, method = 'GET') => readByUs([Buffer.from(text, 'latin1')], method);
 /** A response with these fields and no body. */
 const head = (...fields: string[]) => ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
 const empty = (...fields: string[]) => head('Content-Length: 0', ...fields);
