@@ -7,13 +7,13 @@ import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import { freePort } from '../support/free-port.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { startTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
-import { BRIDGE } from '../support/token-client.ts';
 
 interface Printed {
   readonly errors: readonly { readonly path: string; readonly message: string }[];

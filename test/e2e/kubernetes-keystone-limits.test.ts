@@ -7,17 +7,12 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startQuotaSite } from '../support/kubernetes/quota-site.ts';
 import { printedBy } from '../support/printed-io.ts';
 import type { Testbed } from '../support/testbed.ts';
 
-const SERVICE = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-};
 const TENANT_QUOTA = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas/acme';
 const MERGE_PATCH = 'application/merge-patch+json';
 
@@ -44,7 +39,7 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
         roleBindings: 50,
       },
     },
-    keystoneConfiguration: { serviceCredential: { password: SERVICE } },
+    keystoneConfiguration: { serviceCredential: BRIDGE },
     prepare: limits,
   });
   const { directory } = site.testbed.keystone;

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import {
   type Kubernetes,
   type KubernetesOptions,
@@ -21,7 +22,6 @@ import { browse } from '../support/oidc/scripted-browser.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, makeCommand, missingLine, readersShell, runShell } from '../support/page-commands.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { BRIDGE } from '../support/token-client.ts';
 
 const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
 const ACCOUNT = 'system:serviceaccount:';

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { includes, type ResourceRule as Rule, single } from '../support/kubernetes/rules.ts';
 import {
@@ -41,12 +42,6 @@ async function start(t: Test) {
   for (const role of ['admin', 'reader']) keystone.directory.role(role);
   const folder = dirname(configFile);
   await writeFile(join(folder, 'bridge-password'), bridge.password);
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   const configure = (changes: object) =>
     stonegate.configure({
       upstream: {
@@ -55,7 +50,7 @@ async function start(t: Test) {
         credential: { tokenFile: 'kubernetes-token' },
       },
       authentication: {
-        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
       },
       bindings: { ...bindings, ...changes },
     });

@@ -13,6 +13,7 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { checkOutPrevious } from '../support/high-availability/previous-release.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { askOnce } from '../support/open-request.ts';
 import { createPortalVisitor } from '../support/portal-visitor.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
@@ -64,12 +65,6 @@ async function setUp(t: Test) {
 /** A configuration that uses everything that replicas share. */
 function configuration({ keystone }: Testbed) {
   const unlimited = { perSecond: 1_000, burst: 1_000 };
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   return {
     authentication: {
       keystone: {
@@ -77,7 +72,7 @@ function configuration({ keystone }: Testbed) {
         caFile: 'ca.crt',
         timeout: '60s',
         cacheTTL: '1h',
-        serviceCredential: { password },
+        serviceCredential: BRIDGE,
         roleAssignments: { cacheTTL: '1h' },
         revocationEvents: false,
       },

@@ -5,6 +5,7 @@ import { loadStonegate } from '../../src/app/configuration.ts';
 import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startTestbed, type Testbed } from '../support/testbed.ts';
 
@@ -30,15 +31,9 @@ t.test('only one of two replicas provisions', async (t) => {
   const testbed = await startTestbed(t, { mode: 'shared' });
   await admitProvisioner(testbed, { mode: 'shared' });
   const { keystone } = testbed;
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   await testbed.configure({
     authentication: {
-      keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+      keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
     },
     bindings: {
       provision: 'periodic',

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE, makeBridge } from '../support/keystone/bridge.ts';
 import { bridgeWith, keystoneClient } from '../support/keystone/client.ts';
 import {
   missingKeystone,
@@ -17,18 +18,11 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
-const PASSWORD = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-} as const;
 
 async function seed(keystone: RealKeystone) {
-  const [member, reader, service, lead] = [
+  const [member, reader, lead] = [
     await keystone.role('member'),
     await keystone.role('reader'),
-    await keystone.role('service'),
     await keystone.role('lead'),
   ];
   await keystone.call('PUT', `/roles/${lead}/implies/${member}`);
@@ -36,8 +30,7 @@ async function seed(keystone: RealKeystone) {
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
   const user = (name: string, domain = acme) =>
     keystone.make('users', { name, domain_id: domain, password: `${name}-pass` });
-  const bridge = await user('bridge', 'default');
-  for (const each of [reader, service]) await keystone.call('PUT', `/system/users/${bridge}/roles/${each}`);
+  await makeBridge(keystone);
   return { acme, web, member, reader, lead, user };
 }
 
@@ -54,7 +47,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
     authentication: {
       keystone: {
         url: keystone.url,
-        serviceCredential: { password: PASSWORD },
+        serviceCredential: BRIDGE,
         timeout: '30s',
         cacheTTL: '1h',
         roleAssignments: { cacheTTL: '1s' },

@@ -9,6 +9,7 @@ import { provisionerManifests } from '../../src/app/commands/provisioner-manifes
 import { sync } from '../../src/app/commands/sync.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
 import type { RoleTarget } from '../../src/features/bindings/bindings-configuration.ts';
+import { BRIDGE } from './keystone/bridge.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
@@ -47,17 +48,11 @@ export async function admitProvisioner(
   const folder = dirname(configFile);
   await writeFile(join(folder, 'provisioner-token'), TOKEN);
   await writeFile(join(folder, 'bridge-password'), bridge.password);
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   const configureBindings = (given: object, sections: Record<string, object> = {}) =>
     configure({
       ...{ ...withQuotas, ...sections },
       authentication: {
-        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
       },
       bindings: { credential: { tokenFile: 'provisioner-token' }, ...given },
     });

@@ -6,16 +6,6 @@ import type { Ask, HttpsClient, Reply } from './https-client.ts';
 export const TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const ROTATIONS = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
 
-/** Stonegate's own credential for Keystone. */
-export const BRIDGE = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  },
-};
-
 export interface MadeToken {
   readonly name: string;
   readonly secret: string;

@@ -6,9 +6,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type AbacLine, prepareCrossTenant } from './cross-tenant.ts';
+import { BRIDGE } from './keystone/bridge.ts';
 import { serveTestbed } from './stonegate.ts';
 import { createTestbed, type Testbed } from './testbed.ts';
-import { BRIDGE, createTokenClient } from './token-client.ts';
+import { createTokenClient } from './token-client.ts';
 
 export interface TokenStandInOptions {
   readonly tokens?: object;
