@@ -37,17 +37,16 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   const alice = as(newest ?? '', stonegate.keystoneToken('alice'));
 
   await t.test('reads JSON', async (t) => {
-    t.match(await succeeds(t, alice, ['describe', 'pod', 'web']), /Image: +nginx/);
-    t.match(await succeeds(t, alice, ['auth', 'can-i', 'get', 'pods']), 'yes');
+    t.match(await succeeds(t, alice, 'describe pod web'), /Image: +nginx/);
+    t.match(await succeeds(t, alice, 'auth can-i get pods'), 'yes');
   });
 
-  for (const [name, text] of CREATED)
+  for (const [name, words] of CREATED)
     await t.test(`creates the same ${name} directly as from the manifest that it prints`, async (t) => {
-      const words = text.split(' ');
-      const stored = () => succeeds(t, alice, ['get', name, '-o', 'json']);
-      await succeeds(t, alice, ['create', ...words]);
+      const stored = () => succeeds(t, alice, `get ${name} -o json`);
+      await succeeds(t, alice, `create ${words}`);
       const created = await stored();
-      await succeeds(t, alice, ['delete', name]);
+      await succeeds(t, alice, `delete ${name}`);
       await creates(t, alice, words);
       t.strictSame(asSent(created), asSent(await stored()));
     });
@@ -55,7 +54,7 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   await t.test(
     'scales from a known number of replicas: the Scale that it writes has no tenant',
     async (t) => {
-      await succeeds(t, alice, ['scale', 'deployment/typed', '--current-replicas=2', '--replicas=5']);
+      await succeeds(t, alice, 'scale deployment/typed --current-replicas=2 --replicas=5');
       const replicas = ['get', 'deployment/typed', '-o', 'jsonpath={.spec.replicas}'];
       t.equal(await succeeds(t, alice, replicas), '5');
     },
@@ -64,8 +63,8 @@ t.test('the newest kubectl', { skip: newest === undefined && NO_KUBECTL }, async
   await t.test('creates an autoscaler, and copies a pod to debug it', async (t) => {
     const bounds = ['--min=1', '--max=3', '--cpu=80%'];
     await succeeds(t, alice, ['autoscale', 'deployment', 'typed', ...bounds]);
-    await succeeds(t, alice, ['debug', 'web', '--image=busybox', '--copy-to=web-debug']);
-    t.match(await succeeds(t, alice, ['get', 'pod', 'web-debug', '-o', 'name']), 'pod/web-debug');
+    await succeeds(t, alice, 'debug web --image=busybox --copy-to=web-debug');
+    t.match(await succeeds(t, alice, 'get pod web-debug -o name'), 'pod/web-debug');
   });
 });
 

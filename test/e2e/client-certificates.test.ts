@@ -203,8 +203,8 @@ for (const binary of binaries)
     });
     const owner = ['get', 'configmap', 'settings', '-o', 'jsonpath={.data.owner}'];
     t.match(await kubectl.run(owner), { code: 0, stdout: 'acme' });
-    t.match(await kubectl.run(['exec', 'web', '--', 'echo', 'hello']), { code: 0, stdout: 'hello\n' });
-    const following = kubectl.start(['logs', '-f', 'web']);
+    t.match(await kubectl.run('exec web -- echo hello'), { code: 0, stdout: 'hello\n' });
+    const following = kubectl.start('logs -f web');
     if (following.stdout) await once(following.stdout, 'data');
     await trust(successor.cert);
     await once(following, 'close');

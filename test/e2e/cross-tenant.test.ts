@@ -56,7 +56,7 @@ t.test('a line of the operator’s policy file lets a user into another tenant',
   const kubectl = alice('globex');
   await eventually(() => mayList(kubectl));
   t.ok(crossTenant.object('clusterroles', 'globex', `${ROLE}:abac:audit`), 'with a role in that tenant');
-  const written = await kubectl.run(['delete', 'pod', 'web', '-n', 'default']);
+  const written = await kubectl.run('delete pod web -n default');
   t.match(written.stderr, /Forbidden/, 'nothing beyond the policy is allowed');
   t.match((await alice('nowhere').run(LIST)).stderr, /Forbidden/);
   await crossTenant.writePolicyFile([{ ...line, space: 'initech' }]);

@@ -220,13 +220,13 @@ else
     const nina = users.as(binary, users.newcomer('nina'));
     await eventually(async () => /^one /m.test((await nina.run(['get', 'namespaces'])).stdout));
     t.match(
-      await succeeds(t, nina, ['get', 'namespaces']),
+      await succeeds(t, nina, 'get namespaces'),
       /^NAME +STATUS +AGE +TENANT\none +Active +\S+ +acme\n$/,
     );
-    const rules = await succeeds(t, nina, ['auth', 'can-i', '--list', '-n', 'one']);
+    const rules = await succeeds(t, nina, 'auth can-i --list -n one');
     t.match(rules, /^configmaps +\[\] +\[\] +\[get list watch\]$/m, 'the RBAC index has the rules');
-    t.notMatch(await succeeds(t, nina, ['auth', 'can-i', '--list', '-n', 'two']), /configmaps/);
-    t.match(await succeeds(t, nina, ['auth', 'can-i', 'list', 'namespaces']), /^yes/);
+    t.notMatch(await succeeds(t, nina, 'auth can-i --list -n two'), /configmaps/);
+    t.match(await succeeds(t, nina, 'auth can-i list namespaces'), /^yes/);
     const other = await nina.run(['auth', 'can-i', 'delete', 'namespaces']);
     t.match(other.stdout, /^no/);
   });

@@ -102,7 +102,7 @@ async function oneself(t: Test, dave: Kubectl) {
   t.match(who, /^UID +u-7$/m);
   t.match(who, /^Groups +\[readers .*system:authenticated\]$/m);
   t.match(who, /^Extra: stonegate\.dev\/original-user +\[\{"username":"acme:dave".*\}\]$/m);
-  t.match(await succeeds(t, dave, ['auth', 'whoami', '--as', 'acme:zoë']), /^Username +acme:zoë$/m);
+  t.match(await succeeds(t, dave, 'auth whoami --as acme:zoë'), /^Username +acme:zoë$/m);
 }
 
 t.test(

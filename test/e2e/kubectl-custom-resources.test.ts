@@ -26,13 +26,9 @@ for (const binary of binaries)
       const resources = await succeeds(t, alice, ['api-resources']);
       t.match(resources, /^requests .*shared\.io\/v1 +true +Request$/m, 'shared resources are shown');
       t.notMatch(resources, /hiddens|ops\.io/, 'other resources are not shown');
-      await succeeds(t, alice, ['create', '-f', '-'], object('shared.io/v1', 'Request', 'r1'));
-      t.match(await succeeds(t, alice, ['get', 'requests', '-o', 'name']), 'request.shared.io/r1');
-      t.equal(
-        await succeeds(t, bob, ['get', 'requests', '-o', 'name']),
-        '',
-        'each tenant has its own objects',
-      );
+      await succeeds(t, alice, 'create -f -', object('shared.io/v1', 'Request', 'r1'));
+      t.match(await succeeds(t, alice, 'get requests -o name'), 'request.shared.io/r1');
+      t.equal(await succeeds(t, bob, 'get requests -o name'), '', 'each tenant has its own objects');
     });
     await t.test('a new custom resource can be used at once', async (t) => {
       await applied(t, alice, 'widgets', 'Widget');
@@ -43,8 +39,8 @@ for (const binary of binaries)
 /** Requests discovery first, so that the cached documents do not have the new resource. */
 async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string) {
   await succeeds(t, kubectl, ['api-resources']);
-  await succeeds(t, kubectl, ['apply', '-f', '-'], definition(plural, kind));
-  await succeeds(t, kubectl, ['apply', '-f', '-'], object('example.com/v1', kind, 'one'));
+  await succeeds(t, kubectl, 'apply -f -', definition(plural, kind));
+  await succeeds(t, kubectl, 'apply -f -', object('example.com/v1', kind, 'one'));
   t.match(await succeeds(t, kubectl, ['get', plural, '-o', 'name']), '/one');
 }
 

@@ -49,9 +49,9 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl) {
   t.equal(await mayI(alice, 'get', '/metrics'), 'no');
   t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she has no right to create reviews');
   t.equal(await mayI(nina, 'list', 'pods', '-A'), 'no');
-  t.equal((await alice.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 0);
+  t.equal((await alice.run('auth can-i list pods --quiet')).code, 0);
   t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
-  const list = await succeeds(t, alice, ['auth', 'can-i', '--list']);
+  const list = await succeeds(t, alice, 'auth can-i --list');
   t.match(list, /^\*\.\* .*\[\*\]$/m, 'the API server’s rules');
   t.match(
     list,
@@ -74,7 +74,7 @@ async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina',
     );
     return;
   }
-  const who = (kubectl: Kubectl) => succeeds(t, kubectl, ['auth', 'whoami']);
+  const who = (kubectl: Kubectl) => succeeds(t, kubectl, 'auth whoami');
   const alice = await who(users.alice);
   t.match(alice, /^Username +acme:alice$/m);
   t.match(alice, /^Groups +\[keystone:project:\S+ keystone:project:\S+:role:member system:authenticated\]$/m);
@@ -86,7 +86,7 @@ async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina',
 }
 
 async function resources(t: Test, alice: Kubectl) {
-  const shown = (await succeeds(t, alice, ['api-resources', '-o', 'name'])).split('\n');
+  const shown = (await succeeds(t, alice, 'api-resources -o name')).split('\n');
   for (const name of ['configmaps', 'pods', 'namespaces', 'roles.rbac.authorization.k8s.io'])
     t.ok(shown.includes(name), name);
   for (const name of ['nodes', 'tenants', 'priorityclasses.scheduling.k8s.io', 'csidrivers.storage.k8s.io'])
@@ -100,20 +100,20 @@ async function customResources(t: Test, { stonegate }: KubectlUsers, alice: Kube
   // Otherwise the earlier documents would be served for some more seconds.
   await stonegate.app.reload();
   const manifest = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'one' } };
-  t.match(await succeeds(t, alice, ['create', '-f', '-'], JSON.stringify(manifest)), /gadget.* created/);
-  t.match(await succeeds(t, alice, ['get', 'gadgets', '-o', 'name']), 'gadget.example.com/one');
+  t.match(await succeeds(t, alice, 'create -f -', JSON.stringify(manifest)), /gadget.* created/);
+  t.match(await succeeds(t, alice, 'get gadgets -o name'), 'gadget.example.com/one');
   t.match(await fails(t, bob, ['get', 'gadgets']), /doesn't have a resource type "gadgets"/);
 }
 
 async function explain(t: Test, carol: Kubectl) {
-  t.match(await succeeds(t, carol, ['explain', 'pods']), /KIND: +Pod/);
+  t.match(await succeeds(t, carol, 'explain pods'), /KIND: +Pod/);
   t.match((await carol.run(['version'])).stdout, /Server Version: .*v0\.0\.0-master/);
 }
 
 async function cached(t: Test, { stonegate }: KubectlUsers, carol: Kubectl) {
-  await succeeds(t, carol, ['get', 'pods']);
+  await succeeds(t, carol, 'get pods');
   const before = stonegate.apiServer.requests.length;
-  await succeeds(t, carol, ['get', 'pods', 'web']);
+  await succeeds(t, carol, 'get pods web');
   const asked = stonegate.apiServer.requests.slice(before).filter(isForClient);
   t.strictSame(
     asked.map(({ url }) => url),
@@ -165,7 +165,7 @@ async function down(t: Test, { stonegate }: KubectlUsers, alice: Kubectl) {
     /^Error from server \(ServiceUnavailable\): .*Keystone/m,
   );
   t.equal(tried('KeystoneUnavailable'), 1);
-  await succeeds(t, alice, ['get', 'pods']);
+  await succeeds(t, alice, 'get pods');
   await keystone.listen();
   await succeeds(t, alice, ['get', 'pods', '--token', fresh]);
 }

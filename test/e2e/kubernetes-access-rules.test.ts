@@ -166,7 +166,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
       ca: stonegate.authority.cert,
       token,
     });
-    const got = await kubectl.run(['get', 'selfaccessrules', '-o', 'json']);
+    const got = await kubectl.run('get selfaccessrules -o json');
     t.equal(got.code, 0, got.stderr);
     t.match(JSON.parse(got.stdout), { items: [{ kind: 'SelfAccessRules', status: { incomplete: false } }] });
     const folder = t.testdir({ token, 'ca.crt': stonegate.authority.cert });

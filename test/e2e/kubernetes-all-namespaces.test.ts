@@ -219,14 +219,14 @@ async function useKubectl(t: Test, site: Place) {
         'no object is shown twice',
       );
       t.same((await rows('get', 'pods', '-A', '-o', 'name')).length, 3);
-      const yaml = await kubectl.run(['get', 'pods', '-A', '-o', 'yaml']);
+      const yaml = await kubectl.run('get pods -A -o yaml');
       t.match(yaml.stdout, /kind: List/);
-      const nodes = await kubectl.run(['get', 'nodes']);
+      const nodes = await kubectl.run('get nodes');
       t.match(nodes, { code: 1, stderr: /Forbidden/ });
     });
 
     await t.test(`${binary.split('/').at(-1)} -A -w`, async (t) => {
-      const watch = followOutput(kubectl.start(['get', 'configmaps', '-A', '-w', '--no-headers']));
+      const watch = followOutput(kubectl.start('get configmaps -A -w --no-headers'));
       t.teardown(() => watch.stop());
       await watch.until((shown) => /place-c +x2/.test(shown));
       const name = `while-${kubectl.minor}`;

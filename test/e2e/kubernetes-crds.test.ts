@@ -88,10 +88,10 @@ t.test(
       ca: kubernetes.authority.cert,
       ...kubernetes.admin,
     });
-    const shown = await kubectl.run(['get', 'ctp']);
+    const shown = await kubectl.run('get ctp');
     t.match(shown.stdout, /NAME +READY +REASON +UNTIL +AGE/, shown.stderr);
     t.match(shown.stdout, /good +False +AdmissionRequired/);
-    const explained = await kubectl.run(['explain', 'crosstenantpolicies.spec.subjects']);
+    const explained = await kubectl.run('explain crosstenantpolicies.spec.subjects');
     t.match(explained.stdout, 'lets into this tenant', explained.stderr);
   },
 );

@@ -305,7 +305,7 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
       // Each run has its own namespace: a watch may repeat recent changes, also those of the previous run.
       const name = `granted-${kubectl.minor}`;
       await site.kubernetes.create(NAMESPACES, { metadata: { name } });
-      const watch = followOutput(kubectl.start(['get', 'ns', '-w', '-o', 'name']));
+      const watch = followOutput(kubectl.start('get ns -w -o name'));
       t.teardown(() => watch.stop());
       await watch.until((shown) => shown.startsWith('namespace/a\nnamespace/b\n'));
       await view(site, name, 'acme:alice');

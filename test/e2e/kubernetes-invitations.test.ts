@@ -236,10 +236,10 @@ t.test('invitations', { skip: missing }, async (t) => {
         metadata: { name: 'x' },
         spec: EDIT,
       };
-      const made = await kubectl.run(['create', '-o', 'json', '-f', '-'], JSON.stringify(object));
+      const made = await kubectl.run('create -o json -f -', JSON.stringify(object));
       const { metadata, status } = JSON.parse(made.stdout);
       await eventually(async () =>
-        (await kubectl.run(['get', 'invitations'])).stdout.includes(`${metadata.name}   edit in shop`),
+        (await kubectl.run('get invitations')).stdout.includes(`${metadata.name}   edit in shop`),
       );
       const deleted = await kubectl.run(['delete', 'invitation', metadata.name]);
       t.match(deleted, { code: 0 }, deleted.stderr);

@@ -81,7 +81,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
         ca: stonegate.authority.cert,
         token,
       });
-      const resources = await kubectl.run(['api-resources', `--api-group=${OWN}`, '--no-headers']);
+      const resources = await kubectl.run(`api-resources --api-group=${OWN} --no-headers`);
       t.equal(resources.code, 0, resources.stderr);
       for (const row of [
         /^explanations +stonegate.dev\/v1alpha1 +false +Explanation$/m,
@@ -97,7 +97,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
         t.equal(explained.code, 0, explained.stderr);
         t.match(explained.stdout, shown);
       }
-      const raw = await kubectl.run(['get', '--raw', '/apis/stonegate.dev/v1alpha1/selfidentity']);
+      const raw = await kubectl.run('get --raw /apis/stonegate.dev/v1alpha1/selfidentity');
       t.match(JSON.parse(raw.stdout), { status: { user: { username: 'acme:alice' } } });
     });
 
@@ -137,7 +137,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)} creates reviews`, async (t) => {
       const kubectl = createKubectl(t, binary, address);
-      const local = await kubectl.run(['create', '-f', '-', '-o', 'json'], JSON.stringify(REVIEW));
+      const local = await kubectl.run('create -f - -o json', JSON.stringify(REVIEW));
       t.equal(local.code, 0, local.stderr);
       const { status } = JSON.parse(local.stdout);
       t.ok(status.users.includes('acme:bob'));
@@ -145,11 +145,11 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
       t.notMatch(local.stdout, /gina/);
       const yaml =
         'kind: ResourceAccessReview\napiVersion: stonegate.dev/v1alpha1\nspec: {verb: get, path: /healthz}\n';
-      const cluster = await kubectl.run(['create', '-f', '-', '-o', 'yaml'], yaml);
+      const cluster = await kubectl.run('create -f - -o yaml', yaml);
       t.equal(cluster.code, 0, cluster.stderr);
       t.match(cluster.stdout, /- system:masters\n/);
       const wrong = yaml.replace('verb:', 'verbs:');
-      t.not((await kubectl.run(['create', '-f', '-'], wrong)).code, 0, 'an unknown field is an error');
+      t.not((await kubectl.run('create -f -', wrong)).code, 0, 'an unknown field is an error');
     });
 
   await t.test('stonegate who-can prints the result as a table', async (t) => {

@@ -70,7 +70,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         return { name, secret };
       };
       const { name, secret } = await create('namespace/acme/control');
-      const refused = await kubectl.run(['create', '-f', '-'], object('namespace/acme/all'));
+      const refused = await kubectl.run('create -f -', object('namespace/acme/all'));
       t.match(refused, { code: 1, stderr: /there is no scope "namespace\/acme\/all"/ });
       await eventually(async () => (await kubectl.run(['get', 'accesstoken', name])).code === 0);
 
@@ -81,7 +81,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         const described = await kubectl.run(['describe', 'accesstokens.stonegate.dev', name]);
         t.match(described.stdout, /State: +active/, described.stderr);
         t.notMatch(described.stdout + got.stdout, 'sgt_', 'the secret is not shown again');
-        t.match((await kubectl.run(['explain', 'accesstoken.spec'])).stdout, /expirationSeconds/);
+        t.match((await kubectl.run('explain accesstoken.spec')).stdout, /expirationSeconds/);
       });
 
       await t.test(
@@ -258,7 +258,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     t.match(parse(readFileSync(`${file}-agent`, 'utf8')).users, [{ user: { tokenFile: secret } }]);
     t.notMatch(readFileSync(`${file}-agent`, 'utf8'), /sgt_/, 'the kubeconfig contains no secret');
     t.equal(statSync(secret).mode & 0o777, 0o600);
-    t.match(await kubectl.run(['--kubeconfig', `${file}-agent`, 'get', 'pods']), {
+    t.match(await kubectl.run(`--kubeconfig ${file}-agent get pods`), {
       code: 0,
       stdout: /^web /m,
     });

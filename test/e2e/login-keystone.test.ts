@@ -52,7 +52,7 @@ function kubectlOf(t: Test, binary: string, env: Environment, apiVersion?: strin
   const words = ['--keystone'];
   const version = apiVersion === undefined ? {} : { apiVersion };
   writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words, env, ...version }));
-  return { ...kubectl, run: (words: readonly string[]) => kubectl.run(['--kubeconfig', config, ...words]) };
+  return { ...kubectl, run: (words: string) => kubectl.run(`--kubeconfig ${config} ${words}`) };
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
@@ -65,7 +65,7 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
           environmentOf(WITH_PASSWORD),
           `client.authentication.k8s.io/${version}`,
         );
-        const pods = await kubectl.run(['get', 'pods', '-o', 'name']);
+        const pods = await kubectl.run('get pods -o name');
         t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
       });
 
@@ -73,8 +73,8 @@ t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL 
 
   await t.test('the second call uses the token of the first', async (t) => {
     const kubectl = kubectlOf(t, newest, environmentOf(WITH_PASSWORD));
-    await kubectl.run(['get', 'pods']);
-    const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
+    await kubectl.run('get pods');
+    const [logins, { code }] = await loginsDuring(() => kubectl.run('get pods'));
     t.same([logins, code], [0, 0]);
   });
 });

@@ -147,7 +147,7 @@ t.test(
     });
     const target = { server: url, ca: authority.cert, token: keystoneToken('alice') };
     const kubectl = createKubectl(t, kubectlBinary ?? '', target);
-    const runs = Array.from({ length: 14 }, () => kubectl.run(['get', '--raw', '/version']));
+    const runs = Array.from({ length: 14 }, () => kubectl.run('get --raw /version'));
     for (const { code, stderr } of await Promise.all(runs)) t.same({ code, stderr }, { code: 0, stderr: '' });
     t.notMatch(await app.metrics.text(), 'stonegate_rate_limited_total{limit="tenant",result="refused"} 0');
   },

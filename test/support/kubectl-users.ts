@@ -33,18 +33,18 @@ export async function startForKubectl(t: Test, options: Omit<TestbedOptions, 'fo
 }
 
 /** Asserts that the command succeeds. @returns its output */
-export async function succeeds(t: Test, kubectl: Kubectl, words: readonly string[], stdin?: string) {
+export async function succeeds(t: Test, kubectl: Kubectl, words: string | readonly string[], stdin?: string) {
   const { code, stdout, stderr } = await kubectl.run(words, stdin);
-  t.equal(code, 0, `kubectl ${words.join(' ')} succeeds`, { stdout, stderr });
+  t.equal(code, 0, `kubectl ${[words].flat().join(' ')} succeeds`, { stdout, stderr });
   return stdout;
 }
 
 /** `kubectl create` with JSON, in any version, whatever its own typed clients would send. */
-export async function creates(t: Test, kubectl: Kubectl, words: readonly string[]) {
-  const manifest = await succeeds(t, kubectl, ['create', ...words, '--dry-run=client', '-o', 'json']);
+export async function creates(t: Test, kubectl: Kubectl, words: string) {
+  const manifest = await succeeds(t, kubectl, `create ${words} --dry-run=client -o json`);
   // In the stand-in's OpenAPI document this field may not be null.
   const given = manifest.replace(/"creationTimestamp": null,?/g, '').replace(/,(\s*\})/g, '$1');
-  return succeeds(t, kubectl, ['create', '-f', '-'], given);
+  return succeeds(t, kubectl, 'create -f -', given);
 }
 
 /** Asserts that the command fails. @returns its error output */

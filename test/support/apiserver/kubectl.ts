@@ -19,9 +19,10 @@ export interface KubectlResult {
 export interface Kubectl {
   /** For example 33 for version 1.33. */
   readonly minor: number;
-  run(words: readonly string[], stdin?: string): Promise<KubectlResult>;
+  /** @param words as a list if one of them has a space */
+  run(words: string | readonly string[], stdin?: string): Promise<KubectlResult>;
   /** Starts a command that does not end by itself; the caller kills it. */
-  start(words: readonly string[]): ChildProcess;
+  start(words: string | readonly string[]): ChildProcess;
   /** A folder for files that kubectl reads or writes. */
   readonly folder: string;
 }
@@ -72,11 +73,11 @@ export function createKubectl(t: Pick<Test, 'teardown'>, binary: string, target:
   const config = join(folder, 'kubeconfig');
   writeFileSync(config, kubeconfigOf({ url: target.server, ca: target.ca }, target));
   const env = { ...process.env, ...target.environment };
-  const start = (words: readonly string[]): ChildProcess =>
-    spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], {
-      cwd: folder,
-      env,
-    });
+  const start = (words: string | readonly string[]): ChildProcess => {
+    const list = typeof words === 'string' ? words.split(' ') : words;
+    const options = ['--kubeconfig', config, '--cache-dir', join(folder, 'cache')];
+    return spawn(binary, [...options, ...list], { cwd: folder, env });
+  };
   return {
     minor: minorOf(binary),
     folder,
