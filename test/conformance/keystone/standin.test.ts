@@ -7,8 +7,8 @@ import { recording } from '../../support/keystone/recordings.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
 /**
- * Each line has the name of a recording, then the caller's token and the token that is validated, then changes
- * between the issue of both and the validation. A token is a user, with a scope behind a slash; `=` is the
+ * Each line has the name of a recording, then the caller's token and the validated token, then changes
+ * between their issue and the validation. A token is a user, with a scope behind a slash; `=` is the
  * caller's own. A change sets a field, or gives or takes a role.
  */
 const VALIDATIONS = `

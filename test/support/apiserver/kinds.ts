@@ -51,8 +51,8 @@ export interface PrinterColumn {
 }
 
 /**
- * In the order in which the server lists them: versions on Arktos and, if it has the group, on Kubernetes. The
- * preferred version comes first.
+ * In the order in which the server lists them: versions on Arktos and, if it has the group, on Kubernetes.
+ * The preferred version comes first.
  */
 const GROUPS = `
 core v1 v1

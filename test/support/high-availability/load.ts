@@ -46,8 +46,8 @@ function repeat(count: number, work: () => Promise<void>) {
     },
     failures,
     /**
-     * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too many
-     * have failed.
+     * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too
+     * many have failed.
      */
     async more() {
       const goal = ended + count;

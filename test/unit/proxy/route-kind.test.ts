@@ -14,7 +14,7 @@ const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'syste
 const ownAPI = ownAPIOf();
 const OWN = '/apis/stonegate.dev/v1alpha1';
 
-/** @param circumstances of `arktos`, `ops`, `crossing` and `upgrade`; by default acme's user in shared mode */
+/** @param circumstances of `arktos`, `ops`, `crossing` and `upgrade`; else acme's user in shared mode */
 function kindOf(request: string, circumstances: string) {
   const given = new Set(circumstances.split(' '));
   const mode = given.has('arktos') ? arktos : shared;
