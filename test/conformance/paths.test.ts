@@ -41,7 +41,7 @@ const identity = keystoneIdentity('root', { home: 'tenant1' });
 const user: UserInfo = { username: 'tenant1:root', uid: '', groups: ['system:authenticated'], extra: {} };
 
 /** The action of the table that Stonegate takes for the row's request, and the target it sends. */
-async function outcome({ method, short }: Row): Promise<{ action: string; target: string }> {
+async function outcome({ method, short }: Row) {
   try {
     const info = readRequestInfo(method, short, { hasTenantsInPaths: true });
     await runAuthorizers([boundary], {

@@ -17,19 +17,13 @@ const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const SELF = '/apis/stonegate.dev/v1alpha1/selfidentity';
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 
-async function becomes(
-  t: Test,
-  site: TokenStandIn,
-  secret: string,
-  status: number,
-  path = CONFIGMAPS,
-): Promise<void> {
+async function becomes(t: Test, site: TokenStandIn, secret: string, status: number, path = CONFIGMAPS) {
   await eventually(async () => (await site.ask(secret, path)).status === status);
   t.pass(`becomes ${status}`);
 }
 
 /** The reason that the audit log gives for the last 401. */
-async function reason(site: TokenStandIn): Promise<string> {
+async function reason(site: TokenStandIn) {
   const refused = (await site.audited()).filter(({ responseStatus }) => responseStatus?.code === 401);
   return refused.at(-1)?.annotations?.['stonegate.dev/reason'] ?? '';
 }

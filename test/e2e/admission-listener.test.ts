@@ -24,7 +24,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
   return {
     ask,
     /** Whether the webhook lets alice of the tenant acme create an object of the kind. */
-    async isAllowed(kind: string, resource: string, path = '/admission'): Promise<boolean> {
+    async isAllowed(kind: string, resource: string, path = '/admission') {
       const uid = randomUUID();
       const of = { group: 'batch', version: 'v1', resource };
       const object = { kind, apiVersion: 'batch/v1', metadata: { name: 'x', tenant: 'acme' }, spec: {} };

@@ -25,7 +25,7 @@ async function start(t: Test) {
   seed.tenant('acme');
 
   /** The token of a service account in the tenant's `kube-system` that may do everything in its tenant. */
-  function token(tenant: string, name: string): string {
+  function token(tenant: string, name: string) {
     const subjects = [{ kind: 'ServiceAccount', namespace: 'kube-system', name }];
     const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'admin-role' };
     seed.object(`${RBAC}/v1/clusterrolebindings`, name, { subjects, roleRef }, { tenant });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
+import { rule } from '../support/policy-rule.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
 import { posted } from '../support/token-client.ts';
@@ -24,7 +25,7 @@ t.test('the system tenant has no members: their roles would count in every tenan
     },
     async prepare({ apiServer: { seed } }) {
       const tenant = 'system';
-      const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+      const all = [rule('*', '*', '*')];
       for (const role of ['everything', 'stonegate:read']) seed.clusterRole(role, all, { tenant });
       seed.clusterRoleBinding('admins', 'everything', ['user:system:stonegate:alice'], { tenant });
     },
@@ -55,7 +56,7 @@ t.test('a team gives its members rights in its own tenant alone', async (t) => {
   await prepareCrossTenant(testbed, { configuration: { access: { index: true }, members: {} } });
   seed.namespace('stonegate', { tenant: 'system' });
   for (const tenant of ['acme', 'globex']) {
-    const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    const all = [rule('*', '*', '*')];
     seed.clusterRole('everything', all, { tenant });
     seed.roleBinding('web', 'everything', [`group:${GROUP}`], { tenant });
   }

@@ -22,7 +22,7 @@ function authenticationConfiguration(
     username = "claims.email_verified ? 'oidc:' + claims.email.split('@')[0].lowerAscii() : ''",
     userRule = "!user.username.startsWith('system:')",
   }: Changes = {},
-): string {
+) {
   return `apiVersion: apiserver.config.k8s.io/v1beta1
 kind: AuthenticationConfiguration
 jwt:

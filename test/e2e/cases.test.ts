@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const stonegate = await startStonegate(t);
 const { ask, apiServer } = stonegate;
@@ -127,7 +127,7 @@ t.test(
 );
 
 /** Reads a watch until `text` has arrived, then disconnects. */
-async function firstEvents(token: string, path: string, text: string): Promise<string> {
+async function firstEvents(token: string, path: string, text: string) {
   const request = httpsRequest(`${stonegate.url}${path}`, {
     ca: stonegate.authority.cert,
     headers: { authorization: `Bearer ${token}` },
@@ -148,8 +148,7 @@ t.test(
   'C086 without its own credential Stonegate does not start: no request reaches the API server',
   async (t) => {
     const folder = join(t.testdir({}), 'bare');
-    const bare = await createTestbed({ folder });
-    t.teardown(() => bare.close());
+    const bare = await startTestbed(t, { folder });
     await writeFile(join(folder, 'apiserver-token'), '\n');
     const { code, stderr } = await runStonegate('serve', '--config', bare.configFile);
     t.equal(code, 1);

@@ -7,22 +7,21 @@ import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import { freePort } from '../support/free-port.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
-import { createTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
-import { BRIDGE } from '../support/token-client.ts';
+import { startTestbed, type Testbed, type TestbedOptions } from '../support/testbed.ts';
 
 interface Printed {
   readonly errors: readonly { readonly path: string; readonly message: string }[];
   readonly warnings: Printed['errors'];
 }
 
-async function setUp(t: Test, options: Partial<TestbedOptions> = {}): Promise<Testbed> {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared', ...options });
-  t.teardown(() => testbed.close());
+async function setUp(t: Test, options: Partial<TestbedOptions> = {}) {
+  const testbed = await startTestbed(t, { mode: 'shared', ...options });
   return testbed;
 }
 
@@ -143,8 +142,7 @@ t.test(
   'check names the roles that Stonegate’s user lacks at a real Keystone',
   { skip: missingKeystone() },
   async (t) => {
-    const keystone = await startRealKeystone();
-    t.teardown(() => keystone.stop());
+    const keystone = await startRealKeystone(t);
     const testbed = await setUp(t);
     const project = await keystone.make('projects', { name: 'check', domain_id: 'default' });
     const user = await keystone.make('users', {

@@ -8,14 +8,14 @@ import { printedManifests, seedManifests } from '../support/manifests.ts';
 import { printedBy } from '../support/printed-io.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Mode, type Testbed } from '../support/testbed.ts';
+import { type Mode, startTestbed, type Testbed } from '../support/testbed.ts';
 
 const WEBHOOKS = 'validatingwebhookconfigurations';
 
 const BOUND = /^warning: upstream\.server: the RoleBinding .*the admission webhook judges nothing in/m;
 const CERTIFICATE = { certFile: 'apiserver.crt', keyFile: 'apiserver.key' };
 
-async function warningsOf(t: Test, configFile: string): Promise<string> {
+async function warningsOf(t: Test, configFile: string) {
   const { code, stderr } = await printedBy(check, ['--config', configFile]);
   t.equal(code, 0, stderr);
   return stderr;
@@ -50,8 +50,7 @@ for (const [mode, problem] of [
   ['shared', 'the mode is arktos, but the API server is not Arktos (it has no tenants in /api/v1)'],
 ] satisfies [Mode, string][])
   t.test(`a mode for another API server than ${mode} fails check, and the start says so`, async (t) => {
-    const testbed = await createTestbed({ folder: t.testdir(), mode });
-    t.teardown(() => testbed.close());
+    const testbed = await startTestbed(t, { mode });
     const run = () => printedBy(check, ['--config', testbed.configFile]);
     t.notMatch(await run(), { stderr: /tenancy\.mode/ });
     await testbed.configure({ tenancy: { mode: mode === 'arktos' ? 'shared' : 'arktos' } });
@@ -65,17 +64,14 @@ for (const [mode, problem] of [
   });
 
 t.test('check warns if policies of tenants would have no effect', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir() });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t);
   await prepareCrossTenant(testbed, { authorization: { crossTenantPolicies: true } });
   const { cluster } = testbed.apiServer;
   const run = () => warningsOf(t, testbed.configFile);
   const ofWebhook =
     /^warning: authorization\.crossTenantPolicies: .* so they grant nothing: apply .* admission`$/m;
 
-  await t.test('not if nothing is missing', async (t) => {
-    t.notMatch(await run(), /olicies/);
-  });
+  await t.test('not if nothing is missing', async (t) => t.notMatch(await run(), /olicies/));
 
   await t.test('without the webhook', async (t) => {
     const restore = change(cluster, WEBHOOKS, 'stonegate-policies', (object) => ({
@@ -122,8 +118,7 @@ t.test('check warns if policies of tenants would have no effect', async (t) => {
 t.test(
   'check warns if a tenant’s group is bound in a namespace that the admission webhook skips',
   async (t) => {
-    const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
-    t.teardown(() => testbed.close());
+    const testbed = await startTestbed(t, { mode: 'shared' });
     const { seed, cluster } = testbed.apiServer;
     const run = () => warningsOf(t, testbed.configFile);
     seed.roleBinding('leader', 'admin', ['user:system:kube-scheduler'], { namespace: 'kube-system' });
@@ -178,8 +173,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[])
   );
 
 t.test('check warns of quotas that limit nothing', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir({ 'provisioner-token': 'secret' }) });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder: t.testdir({ 'provisioner-token': 'secret' }) });
   await testbed.configure({
     bindings: { credential: { tokenFile: 'provisioner-token' } },
     quota: { default: { pods: '10' } },
@@ -190,8 +184,7 @@ t.test('check warns of quotas that limit nothing', async (t) => {
 });
 
 t.test('check warns if the API server asks no webhook about quotas', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { mode: 'arktos' });
   await prepareCrossTenant(testbed, { configuration: { quota: { default: { pods: '10' } } } });
   t.match(
     await warningsOf(t, testbed.configFile),
@@ -200,8 +193,7 @@ t.test('check warns if the API server asks no webhook about quotas', async (t) =
 });
 
 t.test('arktos: check names the tenants without the roles that members are given', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { mode: 'arktos' });
   await prepareCrossTenant(testbed, { configuration: { access: { index: true }, members: {} } });
   const { seed } = testbed.apiServer;
   const roles = await printedManifests('roles', '--mode', 'arktos');

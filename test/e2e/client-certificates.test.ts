@@ -9,6 +9,7 @@ import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/ku
 import type { Seed } from '../support/apiserver/seed.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
+import { rule } from '../support/policy-rule.ts';
 import { readAll, readSome, request2 } from '../support/server/listening.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -36,8 +37,8 @@ const company = createIssuer('company');
 const successor = createIssuer('successor');
 
 /** Lets acme's developers who have a certificate do everything in acme. */
-function certify(seed: Seed): void {
-  seed.clusterRole('certified', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], { tenant: 'acme' });
+function certify(seed: Seed) {
+  seed.clusterRole('certified', [rule('*', '*', '*')], { tenant: 'acme' });
   seed.clusterRoleBinding('certified', 'certified', ['group:x509:dev'], { tenant: 'acme' });
 }
 
@@ -167,7 +168,7 @@ t.test('a user with a certificate can use whoami, and have another user’s requ
   t.match(JSON.parse(self.body), {
     status: { user: { username: 'acme:x509:bob' }, tenant: 'acme', authenticator: 'x509' },
   });
-  const mayExplain = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  const mayExplain = [rule('create', 'explanations', 'stonegate.dev')];
   apiServer.seed.clusterRole('explainer', mayExplain);
   apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:system:stonegate:x509:root']);
   const root = company.issue([['CN', 'system:root']]);
@@ -195,16 +196,15 @@ for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)} with a client certificate`, async (t) => {
     const { url, authority, log, trust } = await setUp(t);
     log.append('first line');
-    const kubectl = createKubectl(binary, {
+    const kubectl = createKubectl(t, binary, {
       server: url,
       ca: authority.cert,
       certificate: company.issue(BOB),
     });
-    t.teardown(() => kubectl.close());
     const owner = ['get', 'configmap', 'settings', '-o', 'jsonpath={.data.owner}'];
     t.match(await kubectl.run(owner), { code: 0, stdout: 'acme' });
-    t.match(await kubectl.run(['exec', 'web', '--', 'echo', 'hello']), { code: 0, stdout: 'hello\n' });
-    const following = kubectl.start(['logs', '-f', 'web']);
+    t.match(await kubectl.run('exec web -- echo hello'), { code: 0, stdout: 'hello\n' });
+    const following = kubectl.start('logs -f web');
     if (following.stdout) await once(following.stdout, 'data');
     await trust(successor.cert);
     await once(following, 'close');

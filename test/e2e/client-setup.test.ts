@@ -62,7 +62,7 @@ function written() {
   return parse(readFileSync(FILE, 'utf8'));
 }
 
-function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>): string {
+function authorityIn({ clusters: [{ cluster }] }: ReturnType<typeof written>) {
   return Buffer.from(cluster['certificate-authority-data'], 'base64').toString().trim();
 }
 

@@ -9,22 +9,12 @@ import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../suppor
 import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
 
-interface Site {
-  readonly testbed: Testbed;
-  reload(): void;
-  readonly crossTenant: CrossTenant;
-  /** kubectl as alice of acme, for the tenant. */
-  alice(tenant: string): Kubectl;
-  reconfigure(options: Parameters<CrossTenant['configure']>[0]): Promise<void>;
-}
-
-async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]): Promise<Site> {
-  const testbed = await createTestbed({ folder: join(t.testdir({}), 'land') });
-  t.teardown(() => testbed.close());
+async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]) {
+  const testbed = await startTestbed(t, { folder: join(t.testdir({}), 'land') });
   const crossTenant = await prepareCrossTenant(testbed, options);
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
@@ -33,16 +23,16 @@ async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1])
     testbed,
     crossTenant,
     reload: () => stonegate.signal('SIGHUP'),
-    alice(tenant) {
-      const kubectl = createKubectl(binary, {
+    /** kubectl as alice of acme, for the tenant. */
+    alice(tenant: string) {
+      const kubectl = createKubectl(t, binary, {
         server: `https://127.0.0.1:${stonegate.port}/tenants/${tenant}`,
         ca: testbed.authority.cert,
         token: testbed.keystoneToken('alice'),
       });
-      t.teardown(() => kubectl.close());
       return kubectl;
     },
-    async reconfigure(changes) {
+    async reconfigure(changes: Parameters<CrossTenant['configure']>[0]) {
       await crossTenant.configure(changes);
       stonegate.signal('SIGHUP');
     },
@@ -53,7 +43,7 @@ const skip = findKubectls().length === 0 && NO_KUBECTL;
 const LIST = ['get', 'pods', '-o', 'name', '-n', 'default'];
 const ROLE = 'stonegate:policy';
 
-async function mayList(kubectl: Kubectl): Promise<boolean> {
+async function mayList(kubectl: Kubectl) {
   const { code, stdout } = await kubectl.run(LIST);
   return code === 0 && stdout.trim() === 'pod/web';
 }
@@ -66,7 +56,7 @@ t.test('a line of the operator’s policy file lets a user into another tenant',
   const kubectl = alice('globex');
   await eventually(() => mayList(kubectl));
   t.ok(crossTenant.object('clusterroles', 'globex', `${ROLE}:abac:audit`), 'with a role in that tenant');
-  const written = await kubectl.run(['delete', 'pod', 'web', '-n', 'default']);
+  const written = await kubectl.run('delete pod web -n default');
   t.match(written.stderr, /Forbidden/, 'nothing beyond the policy is allowed');
   t.match((await alice('nowhere').run(LIST)).stderr, /Forbidden/);
   await crossTenant.writePolicyFile([{ ...line, space: 'initech' }]);

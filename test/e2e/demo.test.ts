@@ -1,5 +1,5 @@
 /** The demo as a user runs it: a command whose output is read, and a kubeconfig that is used. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -22,24 +22,14 @@ const USERS: Readonly<Record<string, string>> = {
 };
 const [kubectl] = findKubectls().slice(-1);
 
-interface Demo {
-  readonly child: ChildProcess;
-  readonly output: string;
-  /** Resolves when the text has been printed. */
-  printed(text: string): Promise<void>;
-  /** Resolves with the exit code. */
-  ended(): Promise<number | null>;
-}
-
-function startDemo(test: Test, ...args: string[]): Demo {
+function startDemo(test: Test, ...args: string[]) {
   const child = spawn(process.execPath, ['demo/main.ts', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const end = once(child, 'close');
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
-  }
   test.teardown(async () => {
     child.kill('SIGTERM');
     await end;
@@ -49,12 +39,14 @@ function startDemo(test: Test, ...args: string[]): Demo {
     get output() {
       return output;
     },
-    async printed(text) {
+    /** Resolves when the text has been printed. */
+    async printed(text: string) {
       while (!output.includes(text)) {
         await Promise.race([once(child.stdout, 'data'), end]);
         if (child.exitCode !== null && !output.includes(text)) throw new Error(`the demo ended: ${output}`);
       }
     },
+    /** Resolves with the exit code. */
     async ended() {
       await end;
       return child.exitCode;
@@ -63,13 +55,13 @@ function startDemo(test: Test, ...args: string[]): Demo {
 }
 
 /** The process id of Stonegate, from its log. */
-function stonegatePid(folder: string): number {
+function stonegatePid(folder: string) {
   const [line = ''] = readFileSync(join(folder, 'stonegate.log'), 'utf8').split('\n');
   const { pid }: { pid: number } = JSON.parse(line);
   return pid;
 }
 
-async function listens(port: string): Promise<boolean> {
+async function listens(port: string) {
   const socket = connect(Number(port), '127.0.0.1');
   try {
     await once(socket, 'connect');
@@ -82,7 +74,7 @@ async function listens(port: string): Promise<boolean> {
 }
 
 /** The ports of all addresses in the output, except the one that only a port-forward would open. */
-function portsIn(output: string): string[] {
+function portsIn(output: string) {
   const found = [...output.matchAll(/https?:\/\/127\.0\.0\.1:(\d+)/g)].map(([, port]) => port ?? '');
   return [...new Set(found)].filter((port) => port !== '8080');
 }

@@ -30,7 +30,7 @@ async function setUp(t: Test) {
     token,
     /** The number of users' requests that reached the API server. */
     forwarded: () => apiServer.requests.filter(isForClient).length,
-    async rawTLS(): Promise<RawConnection> {
+    async rawTLS() {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
       await once(socket, 'secureConnect');
       t.teardown(() => socket.destroy());
@@ -69,7 +69,7 @@ t.test(
   },
 );
 
-for (const [way, go] of WAYS) {
+for (const [way, go] of WAYS)
   t.test(`if a client ${way} before the response, its request to the API server is aborted`, async (t) => {
     const { destination, token, apiServer, noRequestIsActive } = await setUp(t);
     apiServer.breakNext('hang', ({ url }) => url?.includes('slow') ?? false);
@@ -79,7 +79,6 @@ for (const [way, go] of WAYS) {
     t.equal(await arrived.ended, 'aborted');
     await noRequestIsActive();
   });
-}
 
 t.test(
   'a watch over HTTP/2 ends at the API server when the client closes its stream or its connection',
@@ -160,7 +159,7 @@ t.test(
   },
 );
 
-function upgradeRequest(token: string, mark: string): string {
+function upgradeRequest(token: string, mark: string) {
   return [
     `POST ${EXEC}&mark=${mark} HTTP/1.1`,
     'Host: x',

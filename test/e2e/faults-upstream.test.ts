@@ -38,7 +38,7 @@ async function setUp(t: Test) {
         const text = await app.metrics.text();
         return !/stonegate_requests_active\{kind="\w+"\} [1-9]/.test(text);
       }),
-    async rawTLS(): Promise<RawConnection> {
+    async rawTLS() {
       const socket = connectTLS({ ...destination, host: '127.0.0.1', ALPNProtocols: ['http/1.1'] });
       await once(socket, 'secureConnect');
       t.teardown(() => socket.destroy());
@@ -110,7 +110,7 @@ t.test('after a lost connection a GET is retried once, a POST never', async (t) 
   t.equal(arrived('?once'), 1);
 });
 
-for (const fault of ['half-body', 'half-chunked'] as const) {
+for (const fault of ['half-body', 'half-chunked'] as const)
   t.test(
     `C135 a response that the API server breaks off (${fault}) is aborted over HTTP/1.1 and HTTP/2`,
     async (t) => {
@@ -131,7 +131,6 @@ for (const fault of ['half-body', 'half-chunked'] as const) {
       await noRequestIsActive();
     },
   );
-}
 
 t.test(
   'a watch breaks off when the API server restarts, and ends cleanly when the API server ends it',
@@ -167,7 +166,7 @@ t.test('a failed upgrade gets a Status before the connection closes', async (t) 
   await eventually(() => apiServer.connections <= 3);
 });
 
-function upgradeRequest(token: string): string {
+function upgradeRequest(token: string) {
   return [
     `POST ${EXEC} HTTP/1.1`,
     'Host: stonegate',

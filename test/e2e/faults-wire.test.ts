@@ -22,12 +22,12 @@ const AUTHORIZATION = `Authorization: Bearer ${token}`;
 await ask(token, CONFIGMAPS);
 
 /** The requests of clients that reach the API server from now on. */
-function watchArrivals(): () => readonly LoggedRequest[] {
+function watchArrivals() {
   const before = apiServer.requests.length;
   return () => apiServer.requests.slice(before).filter(isForClient);
 }
 
-async function connectRaw(): Promise<RawConnection> {
+async function connectRaw() {
   const ca = authority.cert;
   const socket = connectTLS({ port: app.address.port, host: '127.0.0.1', ca, ALPNProtocols: ['http/1.1'] });
   await once(socket, 'secureConnect');
@@ -49,7 +49,7 @@ const get = (...fields: string[]) => [
 ];
 
 /** Whether the request has alice's identity and no other. */
-function isAlice({ user, rawHeaders, headers }: LoggedRequest): boolean {
+function isAlice({ user, rawHeaders, headers }: LoggedRequest) {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   return (
     user?.username === 'acme:alice' &&
@@ -218,7 +218,7 @@ const AMBIGUOUS = [
   ],
 ] as const;
 
-for (const [name, lines, body] of AMBIGUOUS) {
+for (const [name, lines, body] of AMBIGUOUS)
   t.test(
     `C209 a request with ${name} gets a 400, the connection closes and nothing is smuggled`,
     async (t) => {
@@ -231,7 +231,6 @@ for (const [name, lines, body] of AMBIGUOUS) {
       client.socket.destroy();
     },
   );
-}
 
 t.test('C209 a request after a refused one on the same connection is not served', async (t) => {
   const arrived = watchArrivals();

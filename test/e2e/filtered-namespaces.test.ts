@@ -6,6 +6,7 @@ import t, { type Test } from 'tap';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startRoleSite } from '../support/role-site.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -15,10 +16,7 @@ const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { access: { index: true, authorizers: ['Node', 'RBAC'] } };
 const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json' };
-const SEE = [
-  { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] },
-  { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['configmaps'] },
-];
+const SEE = [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')];
 
 type Site = Pick<RunningStonegate, 'ask' | 'open'>;
 
@@ -27,14 +25,7 @@ interface ConfigMapList {
   readonly items: readonly { readonly metadata: { readonly namespace: string; readonly name: string } }[];
 }
 
-interface Listed {
-  readonly status: number;
-  readonly names: readonly string[];
-  readonly revision: string;
-  readonly filtered: unknown;
-}
-
-async function list({ ask }: Site, token: string): Promise<Listed> {
+async function list({ ask }: Site, token: string) {
   const { status, headers, body } = await ask(token, NAMESPACES);
   const { items = [], metadata }: { items?: { metadata: { name: string } }[]; metadata: object } =
     JSON.parse(body);
@@ -229,13 +220,13 @@ else
     const nina = users.as(binary, users.newcomer('nina'));
     await eventually(async () => /^one /m.test((await nina.run(['get', 'namespaces'])).stdout));
     t.match(
-      await succeeds(t, nina, ['get', 'namespaces']),
+      await succeeds(t, nina, 'get namespaces'),
       /^NAME +STATUS +AGE +TENANT\none +Active +\S+ +acme\n$/,
     );
-    const rules = await succeeds(t, nina, ['auth', 'can-i', '--list', '-n', 'one']);
+    const rules = await succeeds(t, nina, 'auth can-i --list -n one');
     t.match(rules, /^configmaps +\[\] +\[\] +\[get list watch\]$/m, 'the RBAC index has the rules');
-    t.notMatch(await succeeds(t, nina, ['auth', 'can-i', '--list', '-n', 'two']), /configmaps/);
-    t.match(await succeeds(t, nina, ['auth', 'can-i', 'list', 'namespaces']), /^yes/);
+    t.notMatch(await succeeds(t, nina, 'auth can-i --list -n two'), /configmaps/);
+    t.match(await succeeds(t, nina, 'auth can-i list namespaces'), /^yes/);
     const other = await nina.run(['auth', 'can-i', 'delete', 'namespaces']);
     t.match(other.stdout, /^no/);
   });

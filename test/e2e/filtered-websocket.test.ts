@@ -6,13 +6,11 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import WebSocket from 'ws';
 import { eventually } from '../support/eventually.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
-const SEE = [
-  { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] },
-  { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['configmaps'] },
-];
+const SEE = [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')];
 
 for (const mode of ['shared', 'arktos'] satisfies Mode[])
   t.test(`${mode}: a filtered watch is refused over WebSocket, and served by plain GET`, async (t) => {

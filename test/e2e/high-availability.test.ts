@@ -39,8 +39,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
   const token = testbed.keystoneToken('alice');
   const target = { port: balancer.port, ca: testbed.authority.cert, token };
   const server = `https://127.0.0.1:${balancer.port}`;
-  const kubectl = createKubectl(newest, { ...target, server });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, newest, { ...target, server });
   const kubeconfig = join(dirname(testbed.configFile), 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigOf({ url: server, ca: target.ca }, { token }));
   const informed = runInformer(kubeconfig, 'v1/configmaps', NAMESPACE);
@@ -77,7 +76,7 @@ async function startClients(t: Test, site: ReplicaSite, prefix: string) {
 type Clients = Awaited<ReturnType<typeof startClients>>;
 
 /** Resolves when all clients work and the informer has synced. */
-async function startWorkingClients(t: Test, site: ReplicaSite, prefix: string): Promise<Clients> {
+async function startWorkingClients(t: Test, site: ReplicaSite, prefix: string) {
   const clients = await startClients(t, site, prefix);
   await clients.more();
   await eventually(() => clients.events.some(({ event }) => event === 'synced'));
@@ -91,7 +90,7 @@ async function openShell(t: Test, { kubectl }: Clients) {
   const ended = once(child, 'close').then(([code]: unknown[]) => code);
   return {
     ended,
-    async echoes(word: string): Promise<void> {
+    async echoes(word: string) {
       child.stdin?.write(`${word}\n`);
       await prints(child, new RegExp(word));
     },
@@ -100,7 +99,7 @@ async function openShell(t: Test, { kubectl }: Clients) {
 }
 
 /** The number of open exec requests of a replica. */
-async function tunnelsOf(replica: StonegateProcess): Promise<number> {
+async function tunnelsOf(replica: StonegateProcess) {
   const { text } = await replica.admin('/metrics');
   return Number(/^stonegate_requests_active\{kind="exec"\} (\d+)/m.exec(text)?.[1] ?? 0);
 }
@@ -127,7 +126,7 @@ async function nothingIsLost(t: Test, { kubernetes }: ReplicaSite, { writers, ev
 }
 
 /** Sends SIGTERM; ends the drain after the load balancer has reacted and clients have made more requests. */
-async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clients: Clients): Promise<void> {
+async function drain(replica: StonegateProcess, { balancer }: ReplicaSite, clients: Clients) {
   replica.signal('SIGTERM');
   await eventually(async () => !(await balancer.isUp(replica)));
   await clients.more();

@@ -2,11 +2,12 @@
 import t, { type Test } from 'tap';
 import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
-import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { rule } from '../support/policy-rule.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
 const FIRST_WITH_WHOAMI = 27;
-const READING = [{ verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }];
+const READING = [rule('get,list', 'pods')];
 const ACTING = [
   {
     verbs: ['impersonate'],
@@ -15,15 +16,11 @@ const ACTING = [
     resourceNames: ['acme:reader', 'acme:zoë'],
   },
   { verbs: ['impersonate'], apiGroups: [''], resources: ['groups'], resourceNames: ['readers'] },
-  {
-    verbs: ['impersonate'],
-    apiGroups: ['authentication.k8s.io'],
-    resources: ['uids', 'userextras/example.com/reason'],
-  },
+  rule('impersonate', 'uids,userextras/example.com/reason', 'authentication.k8s.io'),
 ];
 
 /** Dave of acme may act as its user `reader`, whose group may read pods; Stonegate may forward an extra. */
-async function start(t: Test): Promise<KubectlUsers> {
+async function start(t: Test) {
   const configuration = { authentication: { impersonationExtraKeys: ['example.com/reason'] } };
   const everybody = await startForKubectl(t, { mode: 'arktos', configuration });
   const { seed } = everybody.stonegate.apiServer;
@@ -33,11 +30,7 @@ async function start(t: Test): Promise<KubectlUsers> {
   seed.clusterRole('reading', READING, tenant);
   seed.roleBinding('reading', 'reading', ['group:readers'], { ...tenant, namespace: 'default' });
   seed.clusterRole('reasons', [
-    {
-      verbs: ['impersonate'],
-      apiGroups: ['authentication.k8s.io'],
-      resources: ['userextras/example.com/reason'],
-    },
+    rule('impersonate', 'userextras/example.com/reason', 'authentication.k8s.io'),
   ]);
   seed.clusterRoleBinding('reasons', 'reasons', ['user:stonegate']);
   return everybody;
@@ -83,8 +76,8 @@ for (const binary of binaries)
     });
   });
 
-async function refusals(t: Test, dave: Kubectl): Promise<void> {
-  const refused = async (words: readonly string[], expected: RegExp): Promise<void> => {
+async function refusals(t: Test, dave: Kubectl) {
+  const refused = async (words: readonly string[], expected: RegExp) => {
     const complaint = await fails(t, dave, ['get', '--raw', '/api/v1/namespaces/acme/pods', ...words]);
     t.match(complaint, /^Error from server \(Forbidden\)/m);
     t.match(complaint, expected);
@@ -97,8 +90,8 @@ async function refusals(t: Test, dave: Kubectl): Promise<void> {
   await refused(['--as', 'system:admin'], /the user name "system:admin" is reserved/);
 }
 
-async function oneself(t: Test, dave: Kubectl): Promise<void> {
-  const mayI = async (...words: string[]): Promise<string> =>
+async function oneself(t: Test, dave: Kubectl) {
+  const mayI = async (...words: string[]) =>
     (await dave.run(['auth', 'can-i', ...words, ...AS_READER])).stdout.trim();
   t.equal(await mayI('list', 'pods'), 'yes');
   t.equal(await mayI('delete', 'pods'), 'no');
@@ -109,7 +102,7 @@ async function oneself(t: Test, dave: Kubectl): Promise<void> {
   t.match(who, /^UID +u-7$/m);
   t.match(who, /^Groups +\[readers .*system:authenticated\]$/m);
   t.match(who, /^Extra: stonegate\.dev\/original-user +\[\{"username":"acme:dave".*\}\]$/m);
-  t.match(await succeeds(t, dave, ['auth', 'whoami', '--as', 'acme:zoë']), /^Username +acme:zoë$/m);
+  t.match(await succeeds(t, dave, 'auth whoami --as acme:zoë'), /^Username +acme:zoë$/m);
 }
 
 t.test(

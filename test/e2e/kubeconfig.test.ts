@@ -54,8 +54,7 @@ t.test(
       code: 0,
       stdout: /contexts (demo-data-base, demo-web|demo-web, demo-data-base)\n/,
     });
-    const kubectl = createKubectl(KUBECTL ?? '', { server: url, ca: authority.cert, token: 'unused' });
-    t.teardown(() => kubectl.close());
+    const kubectl = createKubectl(t, KUBECTL ?? '', { server: url, ca: authority.cert, token: 'unused' });
     const runKubectl = (...words: string[]) => kubectl.run(['--kubeconfig', file, ...words]);
     for (const [context, project, role] of [
       ['demo-web', 'web', 'member'],
@@ -103,12 +102,12 @@ t.test('a single context has the namespace of its project, or the one that the u
   }
 });
 
-t.test('a user whose login is for no project is told how to get contexts with a namespace', async (t) => {
+t.test('a user whose login is for no project is told how to get contexts with a namespace', async (t) =>
   t.match(await configure(join(folder, 'unscoped')), {
     code: 0,
     stderr: /no namespace is set: the login is for no project/,
-  });
-});
+  }),
+);
 
 t.test('projects that share a name must be given by id', async (t) => {
   const twin = directory.project('globex', 'web');
@@ -122,13 +121,13 @@ t.test('projects that share a name must be given by id', async (t) => {
   directory.unassign(alice, 'member', { project: twin });
 });
 
-t.test('an unknown project is refused with the list of the user’s projects', async (t) => {
+t.test('an unknown project is refused with the list of the user’s projects', async (t) =>
   t.match(await configure(join(folder, 'none'), '--projects', 'attic'), {
     code: 1,
     stdout: '',
     stderr: /you have no project "attic"; there are: .*web/,
-  });
-});
+  }),
+);
 
 t.test('a refused login writes nothing', async (t) => {
   const file = join(folder, 'refused');

@@ -26,13 +26,9 @@ for (const binary of binaries)
       const resources = await succeeds(t, alice, ['api-resources']);
       t.match(resources, /^requests .*shared\.io\/v1 +true +Request$/m, 'shared resources are shown');
       t.notMatch(resources, /hiddens|ops\.io/, 'other resources are not shown');
-      await succeeds(t, alice, ['create', '-f', '-'], object('shared.io/v1', 'Request', 'r1'));
-      t.match(await succeeds(t, alice, ['get', 'requests', '-o', 'name']), 'request.shared.io/r1');
-      t.equal(
-        await succeeds(t, bob, ['get', 'requests', '-o', 'name']),
-        '',
-        'each tenant has its own objects',
-      );
+      await succeeds(t, alice, 'create -f -', object('shared.io/v1', 'Request', 'r1'));
+      t.match(await succeeds(t, alice, 'get requests -o name'), 'request.shared.io/r1');
+      t.equal(await succeeds(t, bob, 'get requests -o name'), '', 'each tenant has its own objects');
     });
     await t.test('a new custom resource can be used at once', async (t) => {
       await applied(t, alice, 'widgets', 'Widget');
@@ -41,14 +37,14 @@ for (const binary of binaries)
   });
 
 /** Requests discovery first, so that the cached documents do not have the new resource. */
-async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string): Promise<void> {
+async function applied(t: Test, kubectl: Kubectl, plural: string, kind: string) {
   await succeeds(t, kubectl, ['api-resources']);
-  await succeeds(t, kubectl, ['apply', '-f', '-'], definition(plural, kind));
-  await succeeds(t, kubectl, ['apply', '-f', '-'], object('example.com/v1', kind, 'one'));
+  await succeeds(t, kubectl, 'apply -f -', definition(plural, kind));
+  await succeeds(t, kubectl, 'apply -f -', object('example.com/v1', kind, 'one'));
   t.match(await succeeds(t, kubectl, ['get', plural, '-o', 'name']), '/one');
 }
 
-function definition(plural: string, kind: string): string {
+function definition(plural: string, kind: string) {
   const names = { plural, singular: kind.toLowerCase(), kind };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return JSON.stringify({
@@ -64,6 +60,6 @@ function definition(plural: string, kind: string): string {
   });
 }
 
-function object(apiVersion: string, kind: string, name: string): string {
+function object(apiVersion: string, kind: string, name: string) {
   return JSON.stringify({ apiVersion, kind, metadata: { name } });
 }

@@ -39,8 +39,8 @@ for (const binary of binaries)
     );
   });
 
-async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
-  const mayI = async (kubectl: Kubectl, ...words: string[]): Promise<string> =>
+async function mayI(t: Test, alice: Kubectl, nina: Kubectl) {
+  const mayI = async (kubectl: Kubectl, ...words: string[]) =>
     (await kubectl.run(['auth', 'can-i', ...words])).stdout.trim();
   t.equal(await mayI(alice, 'list', 'pods'), 'yes');
   t.equal(await mayI(alice, 'create', 'pods/exec', '-n', 'elsewhere'), 'yes');
@@ -49,9 +49,9 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   t.equal(await mayI(alice, 'get', '/metrics'), 'no');
   t.equal(await mayI(nina, 'list', 'pods'), 'no', 'although she has no right to create reviews');
   t.equal(await mayI(nina, 'list', 'pods', '-A'), 'no');
-  t.equal((await alice.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 0);
+  t.equal((await alice.run('auth can-i list pods --quiet')).code, 0);
   t.equal((await nina.run(['auth', 'can-i', 'list', 'pods', '--quiet'])).code, 1);
-  const list = await succeeds(t, alice, ['auth', 'can-i', '--list']);
+  const list = await succeeds(t, alice, 'auth can-i --list');
   t.match(list, /^\*\.\* .*\[\*\]$/m, 'the API server’s rules');
   t.match(
     list,
@@ -65,7 +65,7 @@ async function mayI(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   });
 }
 
-async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina', Kubectl>): Promise<void> {
+async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina', Kubectl>) {
   if (users.alice.minor < FIRST_WITH_WHOAMI) {
     t.match(
       await fails(t, users.alice, ['auth', 'whoami']),
@@ -74,7 +74,7 @@ async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina',
     );
     return;
   }
-  const who = (kubectl: Kubectl): Promise<string> => succeeds(t, kubectl, ['auth', 'whoami']);
+  const who = (kubectl: Kubectl) => succeeds(t, kubectl, 'auth whoami');
   const alice = await who(users.alice);
   t.match(alice, /^Username +acme:alice$/m);
   t.match(alice, /^Groups +\[keystone:project:\S+ keystone:project:\S+:role:member system:authenticated\]$/m);
@@ -85,8 +85,8 @@ async function whoAmI(t: Test, users: Record<'alice' | 'bob' | 'carol' | 'nina',
   t.match(await who(users.nina), /^Username +acme:nina$/m, 'also without any binding');
 }
 
-async function resources(t: Test, alice: Kubectl): Promise<void> {
-  const shown = (await succeeds(t, alice, ['api-resources', '-o', 'name'])).split('\n');
+async function resources(t: Test, alice: Kubectl) {
+  const shown = (await succeeds(t, alice, 'api-resources -o name')).split('\n');
   for (const name of ['configmaps', 'pods', 'namespaces', 'roles.rbac.authorization.k8s.io'])
     t.ok(shown.includes(name), name);
   for (const name of ['nodes', 'tenants', 'priorityclasses.scheduling.k8s.io', 'csidrivers.storage.k8s.io'])
@@ -94,31 +94,26 @@ async function resources(t: Test, alice: Kubectl): Promise<void> {
   t.match(await fails(t, alice, ['get', 'nodes']), /doesn't have a resource type "nodes"/);
 }
 
-async function customResources(
-  t: Test,
-  { stonegate }: KubectlUsers,
-  alice: Kubectl,
-  bob: Kubectl,
-): Promise<void> {
+async function customResources(t: Test, { stonegate }: KubectlUsers, alice: Kubectl, bob: Kubectl) {
   const gadget = { group: 'example.com', plural: 'gadgets', kind: 'Gadget', scope: 'Tenant' } as const;
   stonegate.apiServer.seed.customResource(gadget, { tenant: 'acme' });
   // Otherwise the earlier documents would be served for some more seconds.
   await stonegate.app.reload();
   const manifest = { apiVersion: 'example.com/v1', kind: 'Gadget', metadata: { name: 'one' } };
-  t.match(await succeeds(t, alice, ['create', '-f', '-'], JSON.stringify(manifest)), /gadget.* created/);
-  t.match(await succeeds(t, alice, ['get', 'gadgets', '-o', 'name']), 'gadget.example.com/one');
+  t.match(await succeeds(t, alice, 'create -f -', JSON.stringify(manifest)), /gadget.* created/);
+  t.match(await succeeds(t, alice, 'get gadgets -o name'), 'gadget.example.com/one');
   t.match(await fails(t, bob, ['get', 'gadgets']), /doesn't have a resource type "gadgets"/);
 }
 
-async function explain(t: Test, carol: Kubectl): Promise<void> {
-  t.match(await succeeds(t, carol, ['explain', 'pods']), /KIND: +Pod/);
+async function explain(t: Test, carol: Kubectl) {
+  t.match(await succeeds(t, carol, 'explain pods'), /KIND: +Pod/);
   t.match((await carol.run(['version'])).stdout, /Server Version: .*v0\.0\.0-master/);
 }
 
-async function cached(t: Test, { stonegate }: KubectlUsers, carol: Kubectl): Promise<void> {
-  await succeeds(t, carol, ['get', 'pods']);
+async function cached(t: Test, { stonegate }: KubectlUsers, carol: Kubectl) {
+  await succeeds(t, carol, 'get pods');
   const before = stonegate.apiServer.requests.length;
-  await succeeds(t, carol, ['get', 'pods', 'web']);
+  await succeeds(t, carol, 'get pods web');
   const asked = stonegate.apiServer.requests.slice(before).filter(isForClient);
   t.strictSame(
     asked.map(({ url }) => url),
@@ -126,9 +121,9 @@ async function cached(t: Test, { stonegate }: KubectlUsers, carol: Kubectl): Pro
   );
 }
 
-async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
+async function refusals(t: Test, alice: Kubectl, nina: Kubectl) {
   const forbidden = 'Error from server \\(Forbidden\\): ';
-  const refused = async (kubectl: Kubectl, words: readonly string[], expected: string): Promise<void> => {
+  const refused = async (kubectl: Kubectl, words: readonly string[], expected: string) => {
     t.match(await fails(t, kubectl, words), new RegExp(`^${forbidden}${expected}$`, 'm'));
   };
   await refused(
@@ -152,7 +147,7 @@ async function refusals(t: Test, alice: Kubectl, nina: Kubectl): Promise<void> {
   );
 }
 
-async function unknown(t: Test, invalid: Kubectl): Promise<void> {
+async function unknown(t: Test, invalid: Kubectl) {
   t.match(await fails(t, invalid, ['get', 'pods']), 'You must be logged in to the server');
   t.match(
     await fails(t, invalid, ['get', '--raw', '/api']),
@@ -160,9 +155,9 @@ async function unknown(t: Test, invalid: Kubectl): Promise<void> {
   );
 }
 
-async function down(t: Test, { stonegate }: KubectlUsers, alice: Kubectl): Promise<void> {
+async function down(t: Test, { stonegate }: KubectlUsers, alice: Kubectl) {
   const { keystone, logged } = stonegate;
-  const tried = (code: string): number => logged.filter((line) => line.includes(`"code":"${code}"`)).length;
+  const tried = (code: string) => logged.filter((line) => line.includes(`"code":"${code}"`)).length;
   const fresh = stonegate.keystoneToken('alice');
   await keystone.down();
   t.match(
@@ -170,7 +165,7 @@ async function down(t: Test, { stonegate }: KubectlUsers, alice: Kubectl): Promi
     /^Error from server \(ServiceUnavailable\): .*Keystone/m,
   );
   t.equal(tried('KeystoneUnavailable'), 1);
-  await succeeds(t, alice, ['get', 'pods']);
+  await succeeds(t, alice, 'get pods');
   await keystone.listen();
   await succeeds(t, alice, ['get', 'pods', '--token', fresh]);
 }

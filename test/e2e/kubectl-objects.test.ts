@@ -33,22 +33,21 @@ else
         });
     });
 
-async function read(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
-  t.match(await succeeds(t, alice, ['get', 'pods']), /NAME +HASHKEY +READY.*\nweb /, 'a list is a table');
-  t.match(await succeeds(t, carol, ['get', 'pods,cm', '-A']), /default +configmap\/settings/);
-  t.match(await succeeds(t, alice, ['get', 'cm', 'settings', '-o', 'yaml']), /^ {2}owner: acme$/m);
-  t.match(await succeeds(t, alice, ['describe', 'cm', 'settings']), /owner:\n----\nacme/);
+async function read(t: Test, alice: Kubectl, carol: Kubectl) {
+  t.match(await succeeds(t, alice, 'get pods'), /NAME +HASHKEY +READY.*\nweb /, 'a list is a table');
+  t.match(await succeeds(t, carol, 'get pods,cm -A'), /default +configmap\/settings/);
+  t.match(await succeeds(t, alice, 'get cm settings -o yaml'), /^ {2}owner: acme$/m);
+  t.match(await succeeds(t, alice, 'describe cm settings'), /owner:\n----\nacme/);
 }
 
-const manifest = (value: string): string =>
+const manifest = (value: string) =>
   JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cm' }, data: { value } });
 
-async function write(t: Test, alice: Kubectl): Promise<void> {
-  const value = (): Promise<string> =>
-    succeeds(t, alice, ['-n', 'team', 'get', 'cm', 'cm', '-o', 'jsonpath={.data.value}']);
-  const change = (words: readonly string[], stdin?: string): Promise<string> =>
+async function write(t: Test, alice: Kubectl) {
+  const value = () => succeeds(t, alice, '-n team get cm cm -o jsonpath={.data.value}');
+  const change = (words: readonly string[], stdin?: string) =>
     succeeds(t, alice, ['-n', 'team', ...words], stdin);
-  t.match(await creates(t, alice, ['namespace', 'team']), 'namespace/team created');
+  t.match(await creates(t, alice, 'namespace team'), 'namespace/team created');
   t.match(await change(['create', '-f', '-'], manifest('0')), 'configmap/cm created');
   t.match(await change(['delete', 'cm', 'cm']), 'deleted');
   t.match(await change(['apply', '-f', '-'], manifest('1')), 'configmap/cm created');
@@ -61,35 +60,34 @@ async function write(t: Test, alice: Kubectl): Promise<void> {
   const operations = '[{"op":"replace","path":"/data/value","value":"5"}]';
   t.match(await change(['patch', 'cm', 'cm', '--type=json', '-p', operations]), 'configmap/cm patched');
   t.equal(await value(), '5');
-  const typed = ['-n', 'team', 'cm', 'typed', '--from-literal=a=b'];
-  t.match(await creates(t, alice, typed), 'configmap/typed created');
+  t.match(await creates(t, alice, '-n team cm typed --from-literal=a=b'), 'configmap/typed created');
   t.match(
     await change(['delete', 'cm', '--all']),
     /"cm" deleted.*\n.*"typed" deleted/,
     'a whole collection is deleted',
   );
   t.equal(await change(['get', 'cm', '-o', 'name']), '');
-  t.match(await succeeds(t, alice, ['delete', 'namespace', 'team']), 'deleted');
+  t.match(await succeeds(t, alice, 'delete namespace team'), 'deleted');
 }
 
 /** Both tenants have a ConfigMap of this name; changing one does not change the other. */
-async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl): Promise<void> {
-  const marks = (kubectl: Kubectl): Promise<string> =>
-    succeeds(t, kubectl, ['get', 'cm', 'settings', '-o', 'jsonpath={.data.owner}/{.metadata.labels.mark}']);
-  await succeeds(t, alice, ['label', 'cm', 'settings', 'mark=hers']);
+async function isolate(t: Test, alice: Kubectl, bob: Kubectl, carol: Kubectl) {
+  const marks = (kubectl: Kubectl) =>
+    succeeds(t, kubectl, 'get cm settings -o jsonpath={.data.owner}/{.metadata.labels.mark}');
+  await succeeds(t, alice, 'label cm settings mark=hers');
   t.equal(await marks(bob), 'globex/', 'the other tenant has its own object of the same name');
   t.equal(
     await marks(carol),
     'acme/hers',
     'all users of the tenant see the same, whatever authenticates them',
   );
-  await succeeds(t, bob, ['delete', 'cm', 'settings']);
+  await succeeds(t, bob, 'delete cm settings');
   t.equal(await marks(alice), 'acme/hers', 'a deletion does not affect another tenant');
-  await creates(t, bob, ['cm', 'settings', '--from-literal=owner=globex']);
-  await succeeds(t, alice, ['label', 'cm', 'settings', 'mark-']);
+  await creates(t, bob, 'cm settings --from-literal=owner=globex');
+  await succeeds(t, alice, 'label cm settings mark-');
 }
 
-async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl): Promise<void> {
+async function watch(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl) {
   const arrived = next(({ url }) => url.includes('watch='));
   const watching = carol.start(['get', 'cm', '-w', '--watch-only', '-o', 'name']);
   const { url } = await arrived;

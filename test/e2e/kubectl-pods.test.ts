@@ -58,21 +58,18 @@ for (const binary of binaries)
     );
   });
 
-async function execute(t: Test, alice: Kubectl, carol: Kubectl): Promise<void> {
-  t.equal(await succeeds(t, alice, ['exec', 'web', '--', 'echo', 'hello']), 'hello\n');
-  t.equal(await succeeds(t, carol, ['exec', '-i', 'web', '--', 'cat'], 'typed'), 'typed');
+async function execute(t: Test, alice: Kubectl, carol: Kubectl) {
+  t.equal(await succeeds(t, alice, 'exec web -- echo hello'), 'hello\n');
+  t.equal(await succeeds(t, carol, 'exec -i web -- cat', 'typed'), 'typed');
   const large = 'all of it\n'.repeat(100_000);
-  t.ok(
-    (await succeeds(t, alice, ['exec', '-i', 'web', '--', 'cat'], large)) === large,
-    'a megabyte is echoed',
-  );
+  t.ok((await succeeds(t, alice, 'exec -i web -- cat', large)) === large, 'a megabyte is echoed');
   const failed = await alice.run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
   t.match(failed, { code: 3, stdout: 'out\n', stderr: /^err\n/ });
 }
 
-async function upgradeAsOneself(t: Test, { next, stonegate }: KubectlUsers, alice: Kubectl): Promise<void> {
+async function upgradeAsOneself(t: Test, { next, stonegate }: KubectlUsers, alice: Kubectl) {
   const arrived = next(isOf('exec'));
-  await succeeds(t, alice, ['exec', 'web', '--', 'true']);
+  await succeeds(t, alice, 'exec web -- true');
   const { method, url, headers, user } = await arrived;
   const spdy = alice.minor < FIRST_EXEC_BY_WEBSOCKET;
   t.match(url, /^\/api\/v1\/tenants\/acme\/namespaces\/default\/pods\/web\/exec\?/);
@@ -98,21 +95,21 @@ async function upgradeAsOneself(t: Test, { next, stonegate }: KubectlUsers, alic
   t.notMatch(JSON.stringify(headers), stonegate.keystoneToken('alice'));
 }
 
-async function copy(t: Test, carol: Kubectl): Promise<void> {
+async function copy(t: Test, carol: Kubectl) {
   const content = randomBytes(300_000);
   writeFileSync(join(carol.folder, 'there'), content);
-  await succeeds(t, carol, ['cp', 'there', 'web:/tmp/file']);
-  await succeeds(t, carol, ['cp', 'web:/tmp/file', 'back']);
+  await succeeds(t, carol, 'cp there web:/tmp/file');
+  await succeeds(t, carol, 'cp web:/tmp/file back');
   t.ok(readFileSync(join(carol.folder, 'back')).equals(content));
 }
 
-async function attach(t: Test, alice: Kubectl): Promise<void> {
-  t.match(await succeeds(t, alice, ['attach', '-i', 'web'], 'typed\n'), /^typed$/m);
+async function attach(t: Test, alice: Kubectl) {
+  t.match(await succeeds(t, alice, 'attach -i web', 'typed\n'), /^typed$/m);
 }
 
-async function logs(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl): Promise<void> {
+async function logs(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl) {
   stonegate.log.append('second line');
-  t.equal(await succeeds(t, carol, ['logs', 'web', '--tail=1']), 'second line\n');
+  t.equal(await succeeds(t, carol, 'logs web --tail=1'), 'second line\n');
   const arrived = next(isOf('log'));
   const following = carol.start(['logs', '-f', 'web']);
   await prints(following, /^first line\nsecond line\n$/);
@@ -123,7 +120,7 @@ async function logs(t: Test, { stonegate, next }: KubectlUsers, carol: Kubectl):
   t.equal(await (await arrived).ended, 'aborted', 'the request to the API server ends with kubectl');
 }
 
-async function post(t: Test, { next }: KubectlUsers, alice: Kubectl): Promise<void> {
+async function post(t: Test, { next }: KubectlUsers, alice: Kubectl) {
   const arrived = next(isOf('portforward'));
   const { forwarding, port } = await forward(alice, ':80');
   const content = randomBytes(300_000);
@@ -139,14 +136,14 @@ async function post(t: Test, { next }: KubectlUsers, alice: Kubectl): Promise<vo
   t.equal(await ended, 'answered');
 }
 
-async function reachOwnPodAlone(t: Test, alice: Kubectl, bob: Kubectl): Promise<void> {
+async function reachOwnPodAlone(t: Test, alice: Kubectl, bob: Kubectl) {
   writeFileSync(join(alice.folder, 'secret'), 'hers');
-  await succeeds(t, alice, ['cp', 'secret', 'web:/secret']);
-  t.equal(await succeeds(t, alice, ['exec', 'web', '--', 'cat', '/secret']), 'hers');
+  await succeeds(t, alice, 'cp secret web:/secret');
+  t.equal(await succeeds(t, alice, 'exec web -- cat /secret'), 'hers');
   t.match(await fails(t, bob, ['exec', 'web', '--', 'cat', '/secret']), 'No such file');
 }
 
-async function refuse(t: Test, { stonegate, newcomer, as }: KubectlUsers, binary: string): Promise<void> {
+async function refuse(t: Test, { stonegate, newcomer, as }: KubectlUsers, binary: string) {
   const { seed } = stonegate.apiServer;
   seed.clusterRole('viewer', [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }], { tenant: 'acme' });
   seed.clusterRoleBinding('viewers', 'viewer', ['user:acme:vera'], { tenant: 'acme' });
@@ -161,11 +158,7 @@ async function refuse(t: Test, { stonegate, newcomer, as }: KubectlUsers, binary
   );
 }
 
-async function refuseReaders(
-  t: Test,
-  { stonegate, newcomer, as }: KubectlUsers,
-  binary: string,
-): Promise<void> {
+async function refuseReaders(t: Test, { stonegate, newcomer, as }: KubectlUsers, binary: string) {
   const { seed, requests } = stonegate.apiServer;
   const rule = { verbs: ['get'], apiGroups: [''], resources: ['pods', 'pods/exec'] };
   seed.clusterRole('reader', [rule], { tenant: 'acme' });
@@ -181,7 +174,7 @@ async function refuseReaders(
 
 const isOf =
   (subresource: string) =>
-  ({ url }: LoggedRequest): boolean =>
+  ({ url }: LoggedRequest) =>
     url.includes(`/pods/web/${subresource}`);
 
 async function forward(kubectl: Kubectl, ports: string) {

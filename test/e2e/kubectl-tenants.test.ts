@@ -33,8 +33,8 @@ else
                 /^NAME {3}STATUS {3}AGE\nacme {3}Active {3}\S+\n$/,
                 words.join(' '),
               );
-          t.equal(await succeeds(t, alice, ['get', 'tenants', '-o', 'name']), 'tenant/acme\n');
-          const yaml = await succeeds(t, nina, ['get', 'tenant', 'acme', '-o', 'yaml']);
+          t.equal(await succeeds(t, alice, 'get tenants -o name'), 'tenant/acme\n');
+          const yaml = await succeeds(t, nina, 'get tenant acme -o yaml');
           t.equal(
             yaml,
             [
@@ -50,7 +50,7 @@ else
               '',
             ].join('\n'),
           );
-          const list = await succeeds(t, nina, ['get', 'tenants', '-o', 'yaml']);
+          const list = await succeeds(t, nina, 'get tenants -o yaml');
           t.match(list, `\n    uid: ${uid}\n`);
           t.notMatch(list, /globex|storageCluster|hashKey|resourceVersion: "\d/);
         });
@@ -74,7 +74,7 @@ else
         });
 
         await t.test('discovery lists tenants, but still nothing else of the cluster', async (t) => {
-          const printed = await succeeds(t, nina, ['api-resources', '-o', 'wide', '--namespaced=false']);
+          const printed = await succeeds(t, nina, 'api-resources -o wide --namespaced=false');
           t.match(printed, /^tenants +te +v1 +false +Tenant +(?:\[get list\]|get,list) *$/m);
           t.notMatch(printed, /^nodes|^priorityclasses/m);
         });
@@ -82,7 +82,7 @@ else
         await t.test('a user of the system tenant gets the API server’s own response', async (t) => {
           const operator: Kubectl = users.as(binary, root);
           t.match(
-            await succeeds(t, operator, ['get', 'tenants']),
+            await succeeds(t, operator, 'get tenants'),
             /^NAME +STORAGECLUSTER +STATUS +AGE\nacme .*\nglobex .*\n/,
           );
         });

@@ -20,22 +20,16 @@ const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** The page's code blocks in this language. */
-function blocksOf(page: string, language: string): string[] {
+function blocksOf(page: string, language: string) {
   const fences = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms');
   return [...readFileSync(page, 'utf8').matchAll(fences)].map(([, block = '']) => block);
 }
 
 /** The commands after a `$ ` prompt, whose output the page shows. */
-function typedOn(page: string): string[] {
+function typedOn(page: string) {
   return [...readFileSync(page, 'utf8').matchAll(/^\$ (stonegate (?:whoami|access|who-can).*)$/gm)].map(
     ([, command = '']) => command,
   );
-}
-
-interface Result {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 async function start(t: Test) {
@@ -64,7 +58,7 @@ async function start(t: Test) {
         subjects: [{ apiGroup: RBAC, kind: 'User', name: 'acme:alice' }],
       });
     },
-    async run(script: string): Promise<Result> {
+    async run(script: string) {
       const child = spawn('bash', ['-euc', script], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
       const code = new Promise<number | null>((done) => child.once('close', done));
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

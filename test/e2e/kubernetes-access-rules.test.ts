@@ -13,6 +13,7 @@ import { rulesAllow } from '../support/evaluate-rules.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { apply, isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const [kubectlBinary] = findAllKubectls();
@@ -59,13 +60,10 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   const clusterRole = (name: string, rules: JsonObject[]) =>
     apply(kubernetes, { kind: 'ClusterRole', apiVersion: `${RBAC}/v1`, metadata: { name }, rules });
 
-  await clusterRole('reader', [
-    { apiGroups: [''], resources: ['pods', 'configmaps'], verbs: ['get', 'list', 'watch'] },
-    { apiGroups: ['*'], resources: ['deployments'], verbs: ['list'] },
-  ]);
+  await clusterRole('reader', [rule('get,list,watch', 'pods,configmaps'), rule('list', 'deployments', '*')]);
   await clusterRole('prices', [
     { apiGroups: [''], resources: ['configmaps'], resourceNames: ['prices'], verbs: ['list'] },
-    { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+    rule('list', 'nodes'),
   ]);
   await site.letWork('shop', 'acme:alice');
   for (const name of ['billing', 'lab'])
@@ -140,9 +138,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
     const refused = await ask({ verb: 'list', token });
     t.equal(refused.status, 403);
     t.match(JSON.parse(refused.body).message, 'accessrulesreviews.stonegate.dev is forbidden');
-    await clusterRole('asker', [
-      { apiGroups: ['stonegate.dev'], resources: ['accessrulesreviews'], verbs: ['create'] },
-    ]);
+    await clusterRole('asker', [rule('create', 'accessrulesreviews', 'stonegate.dev')]);
     const { username } = JSON.parse(
       (await stonegate.ask(service, '/apis/stonegate.dev/v1alpha1/selfidentity')).body,
     ).status.user;
@@ -165,13 +161,12 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   });
 
   await t.test('kubectl gets the document, and stonegate access prints it as a matrix', async (t) => {
-    const kubectl = createKubectl(kubectlBinary ?? '', {
+    const kubectl = createKubectl(t, kubectlBinary ?? '', {
       server: stonegate.url,
       ca: stonegate.authority.cert,
       token,
     });
-    t.teardown(() => kubectl.close());
-    const got = await kubectl.run(['get', 'selfaccessrules', '-o', 'json']);
+    const got = await kubectl.run('get selfaccessrules -o json');
     t.equal(got.code, 0, got.stderr);
     t.match(JSON.parse(got.stdout), { items: [{ kind: 'SelfAccessRules', status: { incomplete: false } }] });
     const folder = t.testdir({ token, 'ca.crt': stonegate.authority.cert });

@@ -10,6 +10,7 @@ import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-serv
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { grant as grantRole, RBAC } from '../support/kubernetes/rbac.ts';
 import { registerAdmission, type Writes, writesOf } from '../support/kubernetes/registered-admission.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const POLICIES = '/apis/tenancy.stonegate.dev/v1alpha1/crosstenantpolicies';
@@ -23,9 +24,8 @@ interface Site extends Writes {
   grant(name: string, user: string, rules: readonly object[]): Promise<void>;
 }
 
-async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}): Promise<Site> {
-  const kubernetes = await startKubernetes({ controllers: true });
-  t.teardown(() => kubernetes.stop());
+async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}) {
+  const kubernetes = await startKubernetes(t, { controllers: true });
   const { certificate } = await kubernetes.user('stonegate-admission');
   if (certificate === undefined) throw new TypeError('a user has a certificate');
   const webhook = await startAdmissionWebhook(
@@ -52,7 +52,7 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}):
     grantRole(kubernetes, { name, subjects: [`user:${user}`], rules });
   const site = { kubernetes, webhook, ...writesOf(kubernetes), grant };
   await registerAdmission(kubernetes, webhook);
-  await grant('probe', 'acme:probe', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['patch'] }]);
+  await grant('probe', 'acme:probe', [rule('patch', 'namespaces')]);
   const probe = await kubernetes.user('acme:probe', ['stonegate:tenant:acme']);
   await eventually(async () => {
     const body = { metadata: { labels: { 'stonegate.dev/project-id': 'p' } } };
@@ -93,9 +93,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
   const { kubernetes, webhook, post, patch, remove, grant } = site;
   const maps = '/api/v1/namespaces/web/configmaps';
   const editor = await kubernetes.user('editor');
-  await grant('editor', 'editor', [
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch', 'delete'] },
-  ]);
+  await grant('editor', 'editor', [rule('get,create,update,patch,delete', 'configmaps')]);
   const annotated = (value: string | null, metadata: object = { name: 'm' }) => ({
     metadata: { ...metadata, annotations: { [PUBLISHED]: value } },
   });
@@ -133,7 +131,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
   });
 
   const alice = await kubernetes.user('acme:alice', ['stonegate:tenant:acme']);
-  await grant('alice', 'acme:alice', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]);
+  await grant('alice', 'acme:alice', [rule('*', '*', '*')]);
   await t.test(
     'tenants cannot change or delete copies, or create objects that look like copies',
     async (t) => {
@@ -176,7 +174,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
 t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, async (t) => {
   const { kubernetes, webhook, post, patch, remove, grant } = await start(t, 'arktos');
   const alice = await kubernetes.user('acme:alice');
-  const rule = (verbs: readonly string[], extra: object = {}) => ({
+  const podRule = (verbs: readonly string[], extra: object = {}) => ({
     verbs,
     apiGroups: [''],
     resources: ['pods'],
@@ -189,39 +187,39 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
     spec: { subjects: [{ kind: 'User', tenant: 'globex', name: 'gina' }], namespaces, rules },
   });
   await grant('policies', 'acme:alice', [
-    {
-      apiGroups: ['tenancy.stonegate.dev'],
-      resources: ['crosstenantpolicies', 'crosstenantpolicies/status'],
-      verbs: ['get', 'create', 'update', 'patch', 'delete'],
-    },
-    { apiGroups: [RBAC_GROUP], resources: ['rolebindings'], verbs: ['create'] },
+    rule(
+      'get,create,update,patch,delete',
+      'crosstenantpolicies,crosstenantpolicies/status',
+      'tenancy.stonegate.dev',
+    ),
+    rule('create', 'rolebindings', RBAC_GROUP),
   ]);
   await grantRole(kubernetes, {
     name: 'pods',
     namespace: 'web',
     subjects: ['user:acme:alice'],
-    rules: [rule(['get', 'list'])],
+    rules: [podRule(['get', 'list'])],
   });
 
   await t.test('an author can grant the rights they have, and no more', async (t) => {
-    await eventually(async () => (await post(alice, POLICIES, policy([rule(['get'])]))).status === 201);
+    await eventually(async () => (await post(alice, POLICIES, policy([podRule(['get'])]))).status === 201);
     const lacks = (what: RegExp) =>
       refused(new RegExp(`it lets users ${what.source}, which the author may not`));
     const cases: readonly [object, RegExp][] = [
-      [policy([rule(['get']), rule(['delete'])], ['web'], 'q'), /delete pods in the namespace "web"/],
-      [policy([rule(['get'])], ['default'], 'q'), /get pods in the namespace "default"/],
-      [policy([rule(['get'])], ['*'], 'q'), /get pods in the whole tenant/],
+      [policy([podRule(['get']), podRule(['delete'])], ['web'], 'q'), /delete pods in the namespace "web"/],
+      [policy([podRule(['get'])], ['default'], 'q'), /get pods in the namespace "default"/],
+      [policy([podRule(['get'])], ['*'], 'q'), /get pods in the whole tenant/],
       [
-        policy([rule(['get'], { resources: ['pods/log'] })], ['web'], 'q'),
+        policy([podRule(['get'], { resources: ['pods/log'] })], ['web'], 'q'),
         /get pods\/log in the namespace "web"/,
       ],
     ];
     for (const [object, what] of cases) t.match((await post(alice, POLICIES, object)).json(), lacks(what));
     t.match(
-      (await post(alice, POLICIES, policy([rule(['*'])], ['web'], 'q'))).json(),
+      (await post(alice, POLICIES, policy([podRule(['*'])], ['web'], 'q'))).json(),
       refused(/spec\.rules\[0\]\.verbs/),
     );
-    const wider = { spec: { rules: [rule(['get', 'delete'])] } };
+    const wider = { spec: { rules: [podRule(['get', 'delete'])] } };
     t.match((await patch(alice, `${POLICIES}/p`, wider)).json(), lacks(/delete pods in the namespace "web"/));
     t.equal((await patch(alice, `${POLICIES}/p`, { metadata: { labels: { a: 'b' } } })).status, 200);
   });
@@ -231,7 +229,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
       { apiGroups: [''], resources: ['secrets'], resourceNames: ['s', ''], verbs: ['get'] },
     ]);
     const secrets = (names: object) =>
-      policy([rule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
+      policy([podRule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
     await eventually(
       async () => (await post(alice, POLICIES, secrets({ resourceNames: ['s'] }))).status === 201,
     );
@@ -245,11 +243,9 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   });
 
   await t.test('with `escalate` an author may grant rights they do not have', async (t) => {
-    await grant('escalate', 'acme:alice', [
-      { apiGroups: ['tenancy.stonegate.dev'], resources: ['crosstenantpolicies'], verbs: ['escalate'] },
-    ]);
+    await grant('escalate', 'acme:alice', [rule('escalate', 'crosstenantpolicies', 'tenancy.stonegate.dev')]);
     await eventually(
-      async () => (await post(alice, POLICIES, policy([rule(['delete'])], ['*'], 'wide'))).status === 201,
+      async () => (await post(alice, POLICIES, policy([podRule(['delete'])], ['*'], 'wide'))).status === 201,
     );
     t.pass('in the whole tenant');
   });
@@ -271,7 +267,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   await t.test('a request is refused if the webhook cannot review the rights of its user', async (t) => {
     await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/stonegate-admission:stonegate-admission`);
     await eventually(async () => {
-      const reply = await post(alice, POLICIES, policy([rule(['get'])], ['web'], 'late'));
+      const reply = await post(alice, POLICIES, policy([podRule(['get'])], ['web'], 'late'));
       return reply.status === 503 && /could not be reviewed/.test(reply.body);
     });
     t.notMatch(webhook.logged.join('\n'), /"gina"/, 'the log contains no object');

@@ -3,13 +3,12 @@
  * it: what tenants cannot create, change and delete, and what happens while no instance responds.
  */
 import t, { type Test } from 'tap';
-import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
+import { startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Credential } from '../support/kubeconfig.ts';
-import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
-import { registerAdmission, type Writes, writesOf } from '../support/kubernetes/registered-admission.ts';
+import { registerAdmission, writesOf } from '../support/kubernetes/registered-admission.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
 const QUOTAS = '/api/v1/namespaces/acme/resourcequotas';
@@ -18,16 +17,8 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const OWN = `stonegate-${'a'.repeat(40)}`;
 const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' };
 
-interface Site extends Writes {
-  readonly kubernetes: Kubernetes;
-  readonly webhook: AdmissionWebhook;
-  /** A user of the tenant acme with every right. */
-  readonly alice: Credential;
-}
-
-async function start(t: Test): Promise<Site> {
-  const kubernetes = await startKubernetes({ controllers: true });
-  t.teardown(() => kubernetes.stop());
+async function start(t: Test) {
+  const kubernetes = await startKubernetes(t, { controllers: true });
   const webhook = await startAdmissionWebhook(t, 'shared', {
     podSecurity: { level: 'baseline', version: 'v1.33', tenants: { globex: { mode: 'warn' } } },
   });
@@ -45,10 +36,10 @@ async function start(t: Test): Promise<Site> {
   await eventually(
     async () => (await writes.post(alice, `${PODS}?dryRun=All`, pod({ nodeName: 'n1' }))).status === 403,
   );
-  return { kubernetes, webhook, alice, ...writes };
+  return { kubernetes, webhook /** A user of the tenant acme with every right. */, alice, ...writes };
 }
 
-function pod(spec: object, metadata: object = {}): object {
+function pod(spec: object, metadata: object = {}) {
   return { metadata: { name: 'p', ...metadata }, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } };
 }
 

@@ -16,8 +16,7 @@ import { startMcpServer } from '../support/mcp-client.ts';
 import { readersShell, runShell } from '../support/page-commands.ts';
 
 const PAGE = readFileSync('docs/agents.md', 'utf8');
-const fence = (language: string): string =>
-  new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(PAGE)?.[1] ?? '';
+const fence = (language: string) => new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(PAGE)?.[1] ?? '';
 
 const POD = { apiVersion: 'v1', kind: 'Pod', namespace: 'acme', name: 'web' };
 const MANIFEST = JSON.stringify({
@@ -137,7 +136,7 @@ t.test('actionlint finds nothing wrong in the workflow', { skip: missing(actionl
   t.equal(status, 0, stdout);
 });
 
-function mcpVersion(): string {
+function mcpVersion() {
   const { optionalDependencies }: { optionalDependencies: Record<string, string> } = JSON.parse(
     readFileSync('test/support/kubernetes/clients/package.json', 'utf8'),
   );

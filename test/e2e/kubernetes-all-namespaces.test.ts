@@ -55,8 +55,11 @@ async function start(t: Test, release: Release): Promise<Place> {
     ...site,
     token,
     kubectl(binary) {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       return kubectl;
     },
     async names(path) {
@@ -180,7 +183,7 @@ for (const release of [OLDEST, NEWEST] as const)
     }
   });
 
-async function useKubectl(t: Test, site: Place): Promise<void> {
+async function useKubectl(t: Test, site: Place) {
   const { kubernetes } = site;
   const pod = {
     spec: { automountServiceAccountToken: false, containers: [{ name: 'web', image: 'nginx' }] },
@@ -216,14 +219,14 @@ async function useKubectl(t: Test, site: Place): Promise<void> {
         'no object is shown twice',
       );
       t.same((await rows('get', 'pods', '-A', '-o', 'name')).length, 3);
-      const yaml = await kubectl.run(['get', 'pods', '-A', '-o', 'yaml']);
+      const yaml = await kubectl.run('get pods -A -o yaml');
       t.match(yaml.stdout, /kind: List/);
-      const nodes = await kubectl.run(['get', 'nodes']);
+      const nodes = await kubectl.run('get nodes');
       t.match(nodes, { code: 1, stderr: /Forbidden/ });
     });
 
     await t.test(`${binary.split('/').at(-1)} -A -w`, async (t) => {
-      const watch = followOutput(kubectl.start(['get', 'configmaps', '-A', '-w', '--no-headers']));
+      const watch = followOutput(kubectl.start('get configmaps -A -w --no-headers'));
       t.teardown(() => watch.stop());
       await watch.until((shown) => /place-c +x2/.test(shown));
       const name = `while-${kubectl.minor}`;
@@ -237,7 +240,7 @@ async function useKubectl(t: Test, site: Place): Promise<void> {
   }
 }
 
-async function useCustomResources(t: Test, site: Place): Promise<void> {
+async function useCustomResources(t: Test, site: Place) {
   const { kubernetes } = site;
   await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     metadata: { name: 'gadgets.example.com' },
@@ -281,7 +284,7 @@ async function useCustomResources(t: Test, site: Place): Promise<void> {
   }
 }
 
-async function revoke(t: Test, site: Place): Promise<void> {
+async function revoke(t: Test, site: Place) {
   const { stonegate, kubernetes, token, newcomer, letWork } = site;
   const watching = await stonegate.open(token, `${CONFIG_MAPS}?watch=1`);
   let text = '';
@@ -299,7 +302,7 @@ async function revoke(t: Test, site: Place): Promise<void> {
   await eventually(async () => (await stonegate.ask(new_, CONFIG_MAPS)).status === 200);
 }
 
-async function useInformer(t: Test, { stonegate, kubernetes, token }: Place): Promise<void> {
+async function useInformer(t: Test, { stonegate, kubernetes, token }: Place) {
   const kubeconfig = join(t.testdir(), 'kubeconfig');
   await writeFile(kubeconfig, kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }));
   const running = runInformer(kubeconfig, 'v1/configmaps');

@@ -13,7 +13,7 @@ import { missingKubernetes } from '../support/kubernetes/programs.ts';
 const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** The YAML of a file: all of it, or the fenced blocks of a Markdown page. */
-function yamlIn(name: string, text: string): readonly string[] {
+function yamlIn(name: string, text: string) {
   if (!name.endsWith('.md')) return [text];
   return [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].flatMap(([, block]) => block ?? []);
 }
@@ -24,7 +24,7 @@ function member(value: unknown, ...names: readonly string[]): unknown {
   return isJSONObject(value) ? member(value[name], ...rest) : undefined;
 }
 
-function listAt(value: unknown, ...names: readonly string[]): readonly JSONObject[] {
+function listAt(value: unknown, ...names: readonly string[]) {
   const found = member(value, ...names);
   return Array.isArray(found) ? found.filter(isJSONObject) : [];
 }
@@ -54,14 +54,14 @@ function issuersIn(document: unknown): readonly JSONObject[] {
   return [...listAt(document, 'jwt'), ...own].map(asKubernetes);
 }
 
-function byGroups(expression: string): JSONObject {
+function byGroups(expression: string) {
   return {
     issuer: { url: 'https://login.example.com', audiences: ['k'] },
     claimMappings: { username: { claim: 'sub', prefix: '' }, groups: { expression } },
   };
 }
 
-async function shown(folder: string): Promise<readonly JSONObject[]> {
+async function shown(folder: string) {
   const names = (await readdir(join(ROOT, folder), { recursive: true })).filter((name) =>
     /\.(?:md|yaml)$/.test(name),
   );
@@ -85,11 +85,10 @@ t.test(
       issuer: { ...(isJSONObject(entry.issuer) ? entry.issuer : {}), url: `https://issuer-${index}.example` },
     }));
     const kind = { apiVersion: 'apiserver.config.k8s.io/v1', kind: 'AuthenticationConfiguration' };
-    const kubernetes = await startKubernetes({
+    const kubernetes = await startKubernetes(t, {
       files: { 'authentication.yaml': stringify({ ...kind, jwt }) },
       flags: (path) => [`--authentication-config=${path('authentication.yaml')}`],
     });
-    t.teardown(() => kubernetes.stop());
     t.equal((await kubernetes.ask(kubernetes.admin, '/readyz')).status, 200);
   },
 );

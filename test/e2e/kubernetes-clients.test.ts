@@ -29,11 +29,11 @@ import type { RunningStonegate } from '../support/stonegate.ts';
 const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
 const REFUSED = /^nodes is forbidden: User "acme:alice" cannot list resource "nodes"/;
 const run = promisify(execFile);
-const script = (name: string): string =>
+const script = (name: string) =>
   fileURLToPath(new URL(`../support/kubernetes/clients/${name}`, import.meta.url));
 
 /** Writes a kubeconfig with which clients run `stonegate login` as alice. */
-function writeKubeconfig({ configFile, url, authority, keystone }: RunningStonegate): string {
+function writeKubeconfig({ configFile, url, authority, keystone }: RunningStonegate) {
   const folder = dirname(configFile);
   const file = join(folder, 'kubeconfig');
   const env = {
@@ -54,7 +54,7 @@ function writeKubeconfig({ configFile, url, authority, keystone }: RunningStoneg
 
 t.test('docs/clients.md names the versions that are tested here', async (t) => {
   const page = readFileSync('docs/clients.md', 'utf8');
-  const versionOf = (file: string, pattern: RegExp): string =>
+  const versionOf = (file: string, pattern: RegExp) =>
     pattern.exec(readFileSync(script(file), 'utf8'))?.[1] ?? '';
   for (const [client, version] of [
     ['Helm', /helm-(.+)$/.exec(helm())?.[1]],
@@ -133,7 +133,7 @@ t.test('other clients', { skip: missingKubernetes() }, async (t) => {
       },
     });
     const env = { ...process.env, HELM_CACHE_HOME: chart };
-    const release = async (...words: string[]): Promise<string> =>
+    const release = async (...words: string[]) =>
       (await run(helm(), [...words, '--namespace', 'acme', '--kubeconfig', kubeconfig], { env })).stdout;
     await release('install', 'site', chart, '--set', 'color=red', '--wait');
     await release('upgrade', 'site', chart, '--set', 'color=blue', '--wait');
@@ -163,7 +163,7 @@ patches: [{ patch: '{ apiVersion: v1, kind: ConfigMap, metadata: { name: setting
     });
     for (const binary of new Set([kubectls[0] ?? '', kubectls.at(-1) ?? ''])) {
       const words = ['--kubeconfig', kubeconfig, '--cache-dir', folder];
-      const kustomize = async (verb: string): Promise<void> =>
+      const kustomize = async (verb: string) =>
         void (await run(binary, [...words, verb, '-k', join(folder, 'overlay')]));
       await kustomize('apply');
       t.equal(await colorOf('kustomized-settings'), 'blue');

@@ -9,12 +9,12 @@ import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
-import type { User } from '../support/kubernetes/same-response.ts';
 import {
   type KubernetesSite,
   type KubernetesSiteOptions,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
 const AUTHENTICATION = ['authentication.k8s.io'];
@@ -44,11 +44,7 @@ const paths = (mode: string) => ({
   nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/version'],
   verbs: [`impersonate-on:${mode}:get`],
 });
-const listPods = (mode: string) => ({
-  apiGroups: [''],
-  resources: ['pods'],
-  verbs: [`impersonate-on:${mode}:list`],
-});
+const listPods = (mode: string) => rule(`impersonate-on:${mode}:list`, 'pods');
 
 /**
  * What each caller is granted for the whole cluster; `narrow` is granted the list of pods in one namespace
@@ -83,16 +79,12 @@ const GRANTS: Readonly<Record<string, readonly object[]>> = {
       verbs: ['impersonate'],
     },
   ],
-  both: [
-    ...USER_INFO,
-    listPods('user-info'),
-    { apiGroups: [''], resources: ['users', 'serviceaccounts'], verbs: ['impersonate'] },
-  ],
+  both: [...USER_INFO, listPods('user-info'), rule('impersonate', 'users,serviceaccounts')],
   none: [],
 };
 
 type Impersonation = Readonly<Record<string, string | readonly string[]>>;
-const bob = (more: Impersonation = {}): Impersonation => ({ 'impersonate-user': 'acme:bob', ...more });
+const bob = (more: Impersonation = {}) => ({ 'impersonate-user': 'acme:bob', ...more });
 const GROUPS = ['a', 'b', 'c', 'd'];
 const IMPERSONATIONS: Readonly<Record<string, Impersonation>> = {
   'a user': bob(),
@@ -129,7 +121,7 @@ function comparable({ status, body }: Reply) {
   return { status, message: refusal.message, reason: refusal.reason, details };
 }
 
-async function bindAll({ kubernetes, letWork }: KubernetesSite): Promise<void> {
+async function bindAll({ kubernetes, letWork }: KubernetesSite) {
   await letWork('acme', 'acme:bob', ROBOT);
   for (const [name, rules] of Object.entries(GRANTS)) {
     const subjects = [`user:acme:${name}`] as const;
@@ -143,13 +135,13 @@ async function bindAll({ kubernetes, letWork }: KubernetesSite): Promise<void> {
   });
 }
 
-async function userOf(site: KubernetesSite, name: string): Promise<User> {
+async function userOf(site: KubernetesSite, name: string) {
   const token = site.newcomer(name);
   return { token, credential: await site.direct(token) };
 }
 
 /** Waits until Stonegate has discovered the API server's impersonation modes. */
-async function untilAsked({ stonegate }: KubernetesSite, token: string): Promise<void> {
+async function untilAsked({ stonegate }: KubernetesSite, token: string) {
   await eventually(async () => {
     const reply = await stonegate.ask(token, PODS, { headers: bob() });
     return reply.body.includes('impersonate-on:');
@@ -199,9 +191,8 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   const [binary] = findKubectls().slice(-1);
   await t.test('with kubectl', { skip: binary === undefined && NO_KUBECTL }, async (t) => {
     const { token, credential } = await userOf(site, 'narrow');
-    const run = async (target: Parameters<typeof createKubectl>[1], words: readonly string[]) => {
-      const kubectl = createKubectl(binary ?? '', target);
-      t.teardown(() => kubectl.close());
+    const run = async (target: Parameters<typeof createKubectl>[2], words: readonly string[]) => {
+      const kubectl = createKubectl(t, binary ?? '', target);
       const { code, stdout, stderr } = await kubectl.run(words);
       // Lines of kubectl's own log have times and process ids.
       return { code, stdout, stderr: stderr.replace(/^[EIW]\d{4} .*\n/gm, '') };
@@ -344,7 +335,7 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
 });
 
 /** The token that a thief of Stonegate's credential has. */
-async function ownToken({ kubernetes }: KubernetesSite): Promise<string> {
+async function ownToken({ kubernetes }: KubernetesSite) {
   const path = '/api/v1/namespaces/stonegate/serviceaccounts/stonegate/token';
   const reply = await kubernetes.admit('POST', path, { spec: { expirationSeconds: 3_600 } });
   const request: { status: { token: string } } = JSON.parse(reply.body);

@@ -17,8 +17,7 @@ t.test(
   'kube-apiserver accepts the definitions, and kubectl explains and shows their objects',
   { skip: missingKubernetes() },
   async (t) => {
-    const kubernetes = await startKubernetes();
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t);
     for (const definition of DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).map((kind) =>
       definitionOf(kind.definition),
     )) {
@@ -84,16 +83,15 @@ t.test(
     });
     const [binary] = findKubectls();
     if (binary === undefined) return;
-    const kubectl = createKubectl(binary, {
+    const kubectl = createKubectl(t, binary, {
       server: kubernetes.url,
       ca: kubernetes.authority.cert,
       ...kubernetes.admin,
     });
-    t.teardown(() => kubectl.close());
-    const shown = await kubectl.run(['get', 'ctp']);
+    const shown = await kubectl.run('get ctp');
     t.match(shown.stdout, /NAME +READY +REASON +UNTIL +AGE/, shown.stderr);
     t.match(shown.stdout, /good +False +AdmissionRequired/);
-    const explained = await kubectl.run(['explain', 'crosstenantpolicies.spec.subjects']);
+    const explained = await kubectl.run('explain crosstenantpolicies.spec.subjects');
     t.match(explained.stdout, 'lets into this tenant', explained.stderr);
   },
 );

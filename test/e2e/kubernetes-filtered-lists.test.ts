@@ -12,6 +12,7 @@ import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { runReflector } from '../support/kubernetes/reflector.ts';
 import { storeOf } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
@@ -35,7 +36,7 @@ interface Place extends KubernetesSite {
   readonly tokens: Readonly<Record<'alice' | 'bob' | 'carol' | 'dave', string>>;
 }
 
-async function start(t: Test): Promise<Place> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, {
     controllers: true,
     configuration: {
@@ -44,10 +45,7 @@ async function start(t: Test): Promise<Place> {
     },
   });
   const { kubernetes, stonegate } = site;
-  const rules = [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
-  ];
+  const rules = [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'reader' }, rules });
   const make = async (place: string, ...users: readonly string[]) => {
     await kubernetes.create(NAMESPACES, { metadata: { name: place } });
@@ -74,7 +72,7 @@ async function start(t: Test): Promise<Place> {
   return { ...site, tokens };
 }
 
-function create({ kubernetes }: KubernetesSite, place: string, name: string, data?: object): Promise<void> {
+function create({ kubernetes }: KubernetesSite, place: string, name: string, data?: object) {
   const metadata = { name, labels: { made: data === undefined ? 'small' : 'large' } };
   return kubernetes.create(`${NAMESPACES}/${place}/configmaps`, { metadata, ...(data && { data }) });
 }
@@ -104,7 +102,7 @@ t.test('filtered lists at a real API server', { skip: missingControllers() }, as
   );
 });
 
-async function listTogether(t: Test, site: Place): Promise<void> {
+async function listTogether(t: Test, site: Place) {
   const { stonegate, kubernetes, tokens } = site;
   const data = { text: 'x'.repeat(200_000) };
   for (const place of PLACES) await create(site, place, 'large', data);
@@ -122,7 +120,7 @@ async function listTogether(t: Test, site: Place): Promise<void> {
   for (const place of PLACES) await kubernetes.admit('DELETE', `${NAMESPACES}/${place}/configmaps/large`);
 }
 
-async function restart(t: Test, site: Place): Promise<void> {
+async function restart(t: Test, site: Place) {
   const { stonegate, kubernetes, tokens } = site;
   const partial: number[] = [];
   const clients = Array.from({ length: CLIENTS }, () =>
@@ -159,7 +157,7 @@ async function restart(t: Test, site: Place): Promise<void> {
   t.same(partial, []);
 }
 
-async function deleteMany(t: Test, site: Place): Promise<void> {
+async function deleteMany(t: Test, site: Place) {
   const { kubernetes, stonegate, tokens } = site;
   const left = new Set(DOOMED);
   const refused: string[] = [];

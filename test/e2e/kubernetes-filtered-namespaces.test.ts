@@ -16,6 +16,7 @@ import {
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const SELF_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -26,7 +27,7 @@ const OBJECT_METADATA = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k
 
 const access = { index: true, authorizers: ['Node', 'RBAC'] };
 
-async function start(t: Test, settings: object = access): Promise<KubernetesSite> {
+async function start(t: Test, settings: object = access) {
   const site = await startKubernetesSite(t, { configuration: { access: settings } });
   const { kubernetes, stonegate } = site;
   for (const [name, labels] of Object.entries({ a: {}, b: { env: 'prod' }, c: {}, d: { text: 'x' } }))
@@ -34,7 +35,7 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
   for (const place of ['a', 'b']) await view(site, place, 'acme:alice');
   await bind(kubernetes, { name: 'everywhere', role: 'namespace-viewer', subjects: ['user:acme:carol'] });
   // The role comes last, as if Stonegate had learned of it last: it concerns all namespaces, and alice too.
-  const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+  const rules = [rule('get', 'namespaces')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
   const carol = site.newcomer('carol');
   const all = namesIn((await kubernetes.ask(kubernetes.admin, NAMESPACES)).body);
@@ -44,14 +45,14 @@ async function start(t: Test, settings: object = access): Promise<KubernetesSite
 }
 
 /** The names of the namespaces in the user's list. */
-async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
+async function seenBy({ stonegate }: KubernetesSite, token: string) {
   const reply = await stonegate.ask(token, NAMESPACES);
   return namesIn(reply.body).join();
 }
 
 const bindingsIn = (place: string) => `${RBAC}/namespaces/${place}/rolebindings`;
 
-async function view({ kubernetes }: KubernetesSite, namespace: string, user: string): Promise<void> {
+async function view({ kubernetes }: KubernetesSite, namespace: string, user: string) {
   await bind(kubernetes, {
     name: 'viewers',
     namespace,
@@ -60,16 +61,16 @@ async function view({ kubernetes }: KubernetesSite, namespace: string, user: str
   });
 }
 
-async function revoke({ kubernetes }: KubernetesSite, place: string): Promise<void> {
+async function revoke({ kubernetes }: KubernetesSite, place: string) {
   await kubernetes.admit('DELETE', `${bindingsIn(place)}/viewers`);
 }
 
-function revisionIn(body: string): number {
+function revisionIn(body: string) {
   const { metadata }: { metadata: { resourceVersion: string } } = JSON.parse(body);
   return Number(metadata.resourceVersion);
 }
 
-function namesIn(body: string): string[] {
+function namesIn(body: string) {
   const list: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return list.items.map(({ metadata }) => metadata.name);
 }
@@ -81,7 +82,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   const carol = site.newcomer('carol');
 
   /** The list without ages, and without its revision, which is that of the index. */
-  const comparable = (text: string): string =>
+  const comparable = (text: string) =>
     text
       .replace(
         /^(\{"kind":"\w+","apiVersion":"[\w./]+","metadata":\{)"resourceVersion":"\d+"/,
@@ -176,7 +177,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   });
 
   await t.test('D009 the next list of a user who has created a namespace includes it', async (t) => {
-    const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['create', 'patch'] }];
+    const rules = [rule('create,patch', 'namespaces')];
     await grant(kubernetes, { name: 'creator', subjects: ['user:acme:carol'], rules });
     const send = (method: string, path: string, headers: Record<string, string>, name: string) => {
       const body = JSON.stringify({ kind: 'Namespace', apiVersion: 'v1', metadata: { name } });
@@ -239,12 +240,12 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
   });
 });
 
-function without(list: { metadata: { resourceVersion?: string } }): object {
+function without(list: { metadata: { resourceVersion?: string } }) {
   const { resourceVersion: _, ...metadata } = list.metadata;
   return { ...list, metadata };
 }
 
-function messageOf(body: string): string {
+function messageOf(body: string) {
   const { message }: { message: string } = JSON.parse(body);
   return message;
 }
@@ -284,8 +285,11 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
   const token = stonegate.keystoneToken('alice');
   for (const binary of binaries)
     await t.test(binary.split('/').at(-1) ?? '', async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       const run = async (words: string) => {
         const { code, stdout, stderr } = await kubectl.run(words.split(' '));
         t.equal(code, 0, `${words}: ${stderr}`);
@@ -301,7 +305,7 @@ t.test('D001 every kubectl shows the user’s namespaces', { skip: missing }, as
       // Each run has its own namespace: a watch may repeat recent changes, also those of the previous run.
       const name = `granted-${kubectl.minor}`;
       await site.kubernetes.create(NAMESPACES, { metadata: { name } });
-      const watch = followOutput(kubectl.start(['get', 'ns', '-w', '-o', 'name']));
+      const watch = followOutput(kubectl.start('get ns -w -o name'));
       t.teardown(() => watch.stop());
       await watch.until((shown) => shown.startsWith('namespace/a\nnamespace/b\n'));
       await view(site, name, 'acme:alice');

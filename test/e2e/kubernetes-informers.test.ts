@@ -11,6 +11,7 @@ import { informer, missing, missingKubernetes } from '../support/kubernetes/prog
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { storeOf } from '../support/kubernetes/run-informer.ts';
 import { prepareKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { serveTestbed, startReplica } from '../support/stonegate.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
@@ -25,10 +26,7 @@ async function start(t: Test, replicas: number) {
   for (let at = 1; at < replicas; at += 1) servers.push(await startReplica(t, testbed));
   await kubernetes.create(`${RBAC}/clusterroles`, {
     metadata: { name: 'reader' },
-    rules: [
-      { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-      { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch'] },
-    ],
+    rules: [rule('get', 'namespaces'), rule('get,list,watch', 'configmaps')],
   });
   for (const name of PLACES) await kubernetes.create(NAMESPACES, { metadata: { name } });
   const ports = servers.map(({ app }) => app.address.port);

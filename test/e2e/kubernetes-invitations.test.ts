@@ -72,7 +72,7 @@ t.test('invitations', { skip: missing }, async (t) => {
       { kind: 'InvitationAcceptance', spec: { token: secret, accept: true } },
       through,
     );
-  const secretFor = async (spec: object, token = alice): Promise<string> => {
+  const secretFor = async (spec: object, token = alice) => {
     const { status, body, json } = await invite(token, spec);
     if (status !== 201) throw new Error(body);
     return json.status.link;
@@ -229,18 +229,17 @@ t.test('invitations', { skip: missing }, async (t) => {
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const { cert: ca } = stonegate.authority;
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca, token: alice });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, { server: stonegate.url, ca, token: alice });
       const object = {
         apiVersion: 'stonegate.dev/v1alpha1',
         kind: 'Invitation',
         metadata: { name: 'x' },
         spec: EDIT,
       };
-      const made = await kubectl.run(['create', '-o', 'json', '-f', '-'], JSON.stringify(object));
+      const made = await kubectl.run('create -o json -f -', JSON.stringify(object));
       const { metadata, status } = JSON.parse(made.stdout);
       await eventually(async () =>
-        (await kubectl.run(['get', 'invitations'])).stdout.includes(`${metadata.name}   edit in shop`),
+        (await kubectl.run('get invitations')).stdout.includes(`${metadata.name}   edit in shop`),
       );
       const deleted = await kubectl.run(['delete', 'invitation', metadata.name]);
       t.match(deleted, { code: 0 }, deleted.stderr);

@@ -7,22 +7,17 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startQuotaSite } from '../support/kubernetes/quota-site.ts';
 import { printedBy } from '../support/printed-io.ts';
 import type { Testbed } from '../support/testbed.ts';
 
-const SERVICE = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-};
 const TENANT_QUOTA = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/tenantquotas/acme';
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Limits of pods and memory: registered ones, and one of the project `web`. */
-async function limits({ keystone: { directory }, configFile }: Testbed): Promise<void> {
+async function limits({ keystone: { directory }, configFile }: Testbed) {
   const bridge = directory.user('Default', 'bridge');
   for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
   await writeFile(join(dirname(configFile), 'bridge-password'), bridge.password);
@@ -44,7 +39,7 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
         roleBindings: 50,
       },
     },
-    keystoneConfiguration: { serviceCredential: { password: SERVICE } },
+    keystoneConfiguration: { serviceCredential: BRIDGE },
     prepare: limits,
   });
   const { directory } = site.testbed.keystone;
@@ -92,6 +87,6 @@ t.test('limits from Keystone', { skip: missingControllers() }, async (t) => {
   });
 });
 
-function sorted(quantities: unknown): unknown {
+function sorted(quantities: unknown) {
   return Object.entries(quantities ?? {}).sort();
 }

@@ -13,8 +13,7 @@ t.test(
   'only one replica holds the Lease, until it releases it or is gone',
   { skip: missingKubernetes() },
   async (t) => {
-    const kubernetes = await startKubernetes();
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t);
     const objects = createObjects(adminUpstream(t, kubernetes), STONEGATE_ACCOUNT);
     const clock = createFakeClock();
     const replica = () =>

@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 
 import { mapWithConcurrency } from '../../src/lib/concurrency.ts';
-import type { Ask, Reply } from '../support/https-client.ts';
+import type { Ask } from '../support/https-client.ts';
 import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
-import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const OBJECTS = 1_500;
 const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
@@ -17,16 +17,12 @@ const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
-interface Both extends KubernetesSite {
-  readonly token: string;
-  /** Compares the responses through Stonegate and without it. @returns Stonegate's response */
-  same(t: Test, path: string, options?: Ask): Promise<Reply>;
-}
+type Both = Awaited<ReturnType<typeof start>>;
 
 /** Releases before 1.34 have it, but not by default. */
 const WATCH_LIST = ['--feature-gates=WatchList=true'];
 
-async function start(t: Test, release: Release, flags: readonly string[] = []): Promise<Both> {
+async function start(t: Test, release: Release, flags: readonly string[] = []) {
   const site = await startKubernetesSite(t, { release, flags: () => flags });
   await site.letWork('acme', 'acme:alice');
   const token = site.stonegate.keystoneToken('alice');
@@ -34,11 +30,13 @@ async function start(t: Test, release: Release, flags: readonly string[] = []): 
   return {
     ...site,
     token,
-    same: (t, path, options) => sameResponse(t, site, { token, credential: alice }, path, options),
+    /** Compares the responses through Stonegate and without it. @returns Stonegate's response */
+    same: (t: Test, path: string, options?: Ask) =>
+      sameResponse(t, site, { token, credential: alice }, path, options),
   };
 }
 
-async function fill({ kubernetes }: Both): Promise<void> {
+async function fill({ kubernetes }: Both) {
   const data = { text: 'x'.repeat(900) };
   const names = Array.from({ length: OBJECTS }, (_, i) => `item-${String(i).padStart(5, '0')}`);
   await mapWithConcurrency(names, 16, (name) =>
@@ -103,10 +101,10 @@ t.test('lists', { skip: missingKubernetes() }, async (t) => {
 });
 
 /** Encodes only what is needed of `runtime.Unknown` and `SelfSubjectAccessReview`; all strings are short. */
-function accessReview(asked: { namespace: string; verb: string; resource: string }): Buffer {
-  const field = (number: number, value: Buffer): Buffer =>
+function accessReview(asked: { namespace: string; verb: string; resource: string }) {
+  const field = (number: number, value: Buffer) =>
     Buffer.concat([Buffer.from([(number << 3) | 2, value.length]), value]);
-  const text = (number: number, value: string): Buffer => field(number, Buffer.from(value));
+  const text = (number: number, value: string) => field(number, Buffer.from(value));
   const attributes = [text(1, asked.namespace), text(2, asked.verb), text(5, asked.resource)];
   const type = [text(1, 'authorization.k8s.io/v1'), text(2, 'SelfSubjectAccessReview')];
   const spec = field(1, Buffer.concat(attributes));

@@ -194,8 +194,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
     t.equal(dryRun.status, 200);
     t.match(await kubernetes.ask(kubernetes.admin, `${BINDINGS}/owners`), { status: 200 });
     const target = { server: stonegate.url, ca: stonegate.authority.cert, token: alice };
-    const kubectl = createKubectl(binaries.at(-1) ?? '', target);
-    t.teardown(() => kubectl.close());
+    const kubectl = createKubectl(t, binaries.at(-1) ?? '', target);
     const words = ['delete', 'member', id, '-n', 'acme-web', '--dry-run=server'];
     t.match(await kubectl.run(words), { code: 1, stderr: /the last one who may manage/ });
     t.match(await kubectl.run([...words, '--force']), { code: 0 });
@@ -220,8 +219,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const address = { server: stonegate.url, ca: stonegate.authority.cert, token: alice };
-      const kubectl = createKubectl(binary, address);
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, address);
       const run = (words: readonly string[], object?: object) =>
         kubectl.run([...words, '-n', 'acme-web'], object === undefined ? '' : JSON.stringify(object));
       const created = await run(['create', '-f', '-'], member('carol', 'control'));

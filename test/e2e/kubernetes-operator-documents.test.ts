@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import {
   type Kubernetes,
   type KubernetesOptions,
@@ -21,30 +22,25 @@ import { browse } from '../support/oidc/scripted-browser.ts';
 import { askOnce } from '../support/open-request.ts';
 import { commandsRunBy, makeCommand, missingLine, readersShell, runShell } from '../support/page-commands.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { BRIDGE } from '../support/token-client.ts';
 
 const TEST = 'test/e2e/kubernetes-operator-documents.test.ts';
 const ACCOUNT = 'system:serviceaccount:';
 const skip = missingKubernetes() || missing(helm()) || (findKubectls().length === 0 && NO_KUBECTL);
 
-interface Shell {
-  readonly folder: string;
-  /** Puts a script on the PATH in place of the real command. */
-  command(name: string, script: string): void;
-  /** @returns the output; rejects if the script fails */
-  run(script: string): Promise<string>;
-}
+type Shell = ReturnType<typeof administrator>;
 
 /** A shell of the cluster's administrator, in the folder. */
-function administrator(kubernetes: Kubernetes, folder: string): Shell {
+function administrator(kubernetes: Kubernetes, folder: string) {
   const kubeconfig = join(folder, 'admin-kubeconfig');
   writeFileSync(kubeconfig, kubernetes.kubeconfig(kubernetes.admin), { mode: 0o600 });
   const shell = readersShell(folder);
   Object.assign(shell.env, { KUBECONFIG: kubeconfig });
   return {
     folder,
-    command: (name, script) => makeCommand(join(folder, 'bin', name), script),
-    async run(script) {
+    /** Puts a script on the PATH in place of the real command. */
+    command: (name: string, script: string) => makeCommand(join(folder, 'bin', name), script),
+    /** @returns the output; rejects if the script fails */
+    async run(script: string) {
       const { output, code } = await runShell(shell, script);
       if (code !== 0) throw new Error(`${script} ended with ${code}: ${output}`);
       return output;
@@ -52,12 +48,8 @@ function administrator(kubernetes: Kubernetes, folder: string): Shell {
   };
 }
 
-async function startCluster(
-  t: Test,
-  options?: KubernetesOptions,
-): Promise<{ kubernetes: Kubernetes; shell: Shell }> {
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+async function startCluster(t: Test, options?: KubernetesOptions) {
+  const kubernetes = await startKubernetes(t, options);
   const folder = t.testdir({});
   const pair = await kubernetes.authority.server('stonegate');
   const files = { 'tls.crt': pair.cert, 'tls.key': pair.key, 'ca.crt': kubernetes.authority.cert };
@@ -71,7 +63,7 @@ async function startCluster(
  * A kubectl that simulates what needs a pod: its log, its port, and a command in it. For the log and the port
  * the real kubectl runs first, with the same arguments.
  */
-const asIfInPod = (admin: string): string => `
+const asIfInPod = (admin: string) => `
 kubectl='${findKubectls().at(-1)}'
 case " $* " in
   *" logs "*) "$kubectl" "$@" >&2; cat pod.log ;;
@@ -148,12 +140,12 @@ t.test('docs/kind.md', { skip }, async (t) => {
   t.teardown(() => provider.close());
   // A controller aggregates the cluster role `edit`.
   const { kubernetes, shell } = await startCluster(t, { controllers: true });
-  const file = (name: string): string => join(shell.folder, name);
+  const file = (name: string) => join(shell.folder, name);
   const page = readFileSync('docs/kind.md', 'utf8');
   const values = /```yaml\n(.*?)```/s.exec(page)?.[1] ?? '';
   const sample: object = parse(readFileSync('config/samples/kubernetes-oidc.yaml', 'utf8'));
   t.match(sample, parse(values).configuration, 'the sample has the same configuration');
-  const atProvider = (text: string): string => text.replace('https://login.example.com', provider.issuer);
+  const atProvider = (text: string) => text.replace('https://login.example.com', provider.issuer);
   writeFileSync(file('values.yaml'), atProvider(values));
   for (const command of ['kind', 'docker']) shell.command(command, `echo "${command} $*"`);
   shell.command('helm', `exec '${helm()}' "$@"`);
@@ -193,7 +185,7 @@ esac`;
  *
  * @returns the path of the configuration
  */
-async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: string): Promise<string> {
+async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: string) {
   const local = mounted
     .replaceAll('/run/stonegate/tls', folder)
     .replaceAll('/run/stonegate/upstream', folder)
@@ -209,7 +201,7 @@ async function asInPod(kubernetes: Kubernetes, { folder }: Shell, mounted: strin
 }
 
 /** Waits for a pod and marks it as succeeded. */
-async function podSucceeds(kubernetes: Kubernetes, path: string): Promise<void> {
+async function podSucceeds(kubernetes: Kubernetes, path: string) {
   let name = '';
   await eventually(async () => {
     const { body } = await kubernetes.ask(kubernetes.admin, path);
@@ -239,7 +231,7 @@ t.test(
     t.match(await shell.run(`kubectl create namespace web\n${labelled}`), 'namespace/web labeled');
 
     const port = await freePort();
-    const configuration = (mode: string, admin: string): string => `apiVersion: stonegate.dev/v1alpha1
+    const configuration = (mode: string, admin: string) => `apiVersion: stonegate.dev/v1alpha1
 kind: StonegateConfiguration
 tenancy: { mode: ${mode} }
 admission: { bind: "127.0.0.1:${port}", tls: { certFile: tls.crt, keyFile: tls.key } }
@@ -265,9 +257,9 @@ t.test('README.md, from its configuration to the first `kubectl get pods` of a u
   t.teardown(() => provider.close());
   // Controllers write the token of the service account, and aggregate the cluster role `edit`.
   const { kubernetes, shell } = await startCluster(t, { controllers: true });
-  const file = (name: string): string => join(shell.folder, name);
+  const file = (name: string) => join(shell.folder, name);
   const port = await freePort();
-  const local = (text: string): string =>
+  const local = (text: string) =>
     text
       .replace('0.0.0.0:8443', `127.0.0.1:${port}`)
       .replace('https://10.0.0.1:6443', kubernetes.url)
@@ -310,7 +302,7 @@ t.test('README.md, from its configuration to the first `kubectl get pods` of a u
 const TOKEN_IS_WRITTEN = `until kubectl -n stonegate get secret stonegate-token -o jsonpath='{.data}' | grep -q token; do sleep 0.1; done
 `;
 
-function readYAMLBlocks(page: string): string[] {
+function readYAMLBlocks(page: string) {
   return [...readFileSync(page, 'utf8').matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml = '']) => yaml);
 }
 
@@ -330,7 +322,7 @@ t.test('other pages for operators', { skip }, async (t) => {
     const asked = Array.from({ length: 5 }, () => askOnce(destination, alice, '/version'));
     const refused = (await Promise.all(asked)).filter(({ status }) => status === 429).length;
     t.ok(refused > 0);
-    const audited = (): string => readFileSync(join(folder, 'audit.log'), 'utf8');
+    const audited = () => readFileSync(join(folder, 'audit.log'), 'utf8');
     await eventually(() => audited().split('"stage":"ResponseComplete"').length > asked.length);
     const lines = stonegate.logged.map((line) => `${JSON.stringify(line)}\n`);
     writeFileSync(join(folder, 'pod.log'), [...lines, audited()].join(''));

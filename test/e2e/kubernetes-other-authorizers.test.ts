@@ -12,6 +12,7 @@ import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
@@ -41,28 +42,25 @@ async function startAuthorizer(t: Test) {
   return { allowed, kubeconfig };
 }
 
-async function view({ kubernetes }: KubernetesSite, namespace: string, name: string): Promise<void> {
+async function view({ kubernetes }: KubernetesSite, namespace: string, name: string) {
   const subjects = [`user:acme:${name}`] as const;
   await bind(kubernetes, { name: `of-${name}`, namespace, role: 'namespace-viewer', subjects });
 }
 
-async function prepare({ kubernetes }: KubernetesSite): Promise<void> {
+async function prepare({ kubernetes }: KubernetesSite) {
   for (const name of ['a', 'b']) await kubernetes.create(NAMESPACES, { metadata: { name } });
-  const rules = [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
-    { apiGroups: [''], resources: ['configmaps'], verbs: ['list', 'watch'] },
-  ];
+  const rules = [rule('get', 'namespaces'), rule('list,watch', 'configmaps')];
   await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'namespace-viewer' }, rules });
 }
 
 /** The names in the user's list, or the status if it is refused. */
-async function seenBy({ stonegate }: KubernetesSite, token: string): Promise<string> {
+async function seenBy({ stonegate }: KubernetesSite, token: string) {
   const { status, body } = await stonegate.ask(token, NAMESPACES);
   if (status !== 200) return String(status);
   return namesIn(body);
 }
 
-function namesIn(body: string): string {
+function namesIn(body: string) {
   const { items }: { items: { metadata: { name: string } }[] } = JSON.parse(body);
   return items.map(({ metadata }) => metadata.name).join();
 }

@@ -11,6 +11,7 @@ import type { Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant } from '../support/kubernetes/rbac.ts';
 import { isAllowed, type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
@@ -75,9 +76,12 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
-      const resources = await kubectl.run(['api-resources', `--api-group=${OWN}`, '--no-headers']);
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
+      const resources = await kubectl.run(`api-resources --api-group=${OWN} --no-headers`);
       t.equal(resources.code, 0, resources.stderr);
       for (const row of [
         /^explanations +stonegate.dev\/v1alpha1 +false +Explanation$/m,
@@ -93,7 +97,7 @@ t.test('Stonegate’s own API at a kube-apiserver', { skip: missing }, async (t)
         t.equal(explained.code, 0, explained.stderr);
         t.match(explained.stdout, shown);
       }
-      const raw = await kubectl.run(['get', '--raw', '/apis/stonegate.dev/v1alpha1/selfidentity']);
+      const raw = await kubectl.run('get --raw /apis/stonegate.dev/v1alpha1/selfidentity');
       t.match(JSON.parse(raw.stdout), { status: { user: { username: 'acme:alice' } } });
     });
 
@@ -107,7 +111,7 @@ const REVIEW = {
   spec: { verb: 'delete', resource: 'secrets' },
 };
 
-async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise<void> {
+async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite) {
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
   await bind(kubernetes, {
     name: 'team',
@@ -121,13 +125,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
   await grant(kubernetes, {
     name: 'asks-who-can',
     subjects: ['user:acme:alice'],
-    rules: [
-      {
-        apiGroups: ['stonegate.dev'],
-        resources: ['resourceaccessreviews', 'localresourceaccessreviews'],
-        verbs: ['create'],
-      },
-    ],
+    rules: [rule('create', 'resourceaccessreviews,localresourceaccessreviews', 'stonegate.dev')],
   });
   await eventually(async () =>
     isAllowed(kubernetes, {
@@ -138,9 +136,8 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)} creates reviews`, async (t) => {
-      const kubectl = createKubectl(binary, address);
-      t.teardown(() => kubectl.close());
-      const local = await kubectl.run(['create', '-f', '-', '-o', 'json'], JSON.stringify(REVIEW));
+      const kubectl = createKubectl(t, binary, address);
+      const local = await kubectl.run('create -f - -o json', JSON.stringify(REVIEW));
       t.equal(local.code, 0, local.stderr);
       const { status } = JSON.parse(local.stdout);
       t.ok(status.users.includes('acme:bob'));
@@ -148,11 +145,11 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
       t.notMatch(local.stdout, /gina/);
       const yaml =
         'kind: ResourceAccessReview\napiVersion: stonegate.dev/v1alpha1\nspec: {verb: get, path: /healthz}\n';
-      const cluster = await kubectl.run(['create', '-f', '-', '-o', 'yaml'], yaml);
+      const cluster = await kubectl.run('create -f - -o yaml', yaml);
       t.equal(cluster.code, 0, cluster.stderr);
       t.match(cluster.stdout, /- system:masters\n/);
       const wrong = yaml.replace('verb:', 'verbs:');
-      t.not((await kubectl.run(['create', '-f', '-'], wrong)).code, 0, 'an unknown field is an error');
+      t.not((await kubectl.run('create -f -', wrong)).code, 0, 'an unknown field is an error');
     });
 
   await t.test('stonegate who-can prints the result as a table', async (t) => {
@@ -185,7 +182,7 @@ async function askWhoCan(t: Test, { kubernetes, stonegate }: KubernetesSite): Pr
       name: 'lister',
       namespace: 'shop',
       subjects: ['user:acme:alice'],
-      rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['list'] }],
+      rules: [rule('list', 'rolebindings', 'rbac.authorization.k8s.io')],
     });
     const named = /^User +acme:bob +namespace shop +RoleBinding team → ClusterRole cluster-admin$/m;
     await eventually(async () => named.test((await run('delete', 'secret', '-n', 'shop')).stdout));

@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { includes, type ResourceRule as Rule, single } from '../support/kubernetes/rules.ts';
 import {
@@ -25,14 +26,9 @@ const ACCOUNT = 'stonegate-provisioner';
 const ROLE = `stonegate-provisioner:stonegate:${ACCOUNT}`;
 const PROVISIONER = 'system:serviceaccount:stonegate:stonegate-provisioner';
 
-interface Provisioned extends KubernetesSite {
-  sync(...words: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** The rules of the provisioner's ClusterRole. */
-  readonly rules: readonly Rule[];
-  configure(bindings: object): Promise<void>;
-}
+type Provisioned = Awaited<ReturnType<typeof start>>;
 
-async function start(t: Test): Promise<Provisioned> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, { controllers: true });
   const { kubernetes, stonegate } = site;
   // No tenant belongs to Keystone's first domain.
@@ -46,12 +42,6 @@ async function start(t: Test): Promise<Provisioned> {
   for (const role of ['admin', 'reader']) keystone.directory.role(role);
   const folder = dirname(configFile);
   await writeFile(join(folder, 'bridge-password'), bridge.password);
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   const configure = (changes: object) =>
     stonegate.configure({
       upstream: {
@@ -60,7 +50,7 @@ async function start(t: Test): Promise<Provisioned> {
         credential: { tokenFile: 'kubernetes-token' },
       },
       authentication: {
-        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
       },
       bindings: { ...bindings, ...changes },
     });
@@ -73,9 +63,10 @@ async function start(t: Test): Promise<Provisioned> {
   const rules: Rule[] = JSON.parse(JSON.stringify(isObject(role) ? role.rules : []));
   return {
     ...site,
+    /** The rules of the provisioner's ClusterRole. */
     rules,
     configure,
-    sync: (...words) => printedBy(sync, ['--config', configFile, ...words]),
+    sync: (...words: readonly string[]) => printedBy(sync, ['--config', configFile, ...words]),
   };
 }
 
@@ -94,8 +85,8 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
     tokenFor('mike', 'member'),
     tokenFor('rita', 'reader'),
   ];
-  const inWeb = (resource: string): string => `/api/v1/namespaces/${web.id}/${resource}`;
-  const status = async (token: string, path: string, body?: object): Promise<number> => {
+  const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
+  const status = async (token: string, path: string, body?: object) => {
     const headers = { 'content-type': 'application/json' };
     const options = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
     return (await stonegate.ask(token, path, options)).status;
@@ -140,7 +131,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
 
   await t.test('the provisioner cannot give itself or others more rights', async (t) => {
     const headers = { 'content-type': 'application/json', 'impersonate-user': PROVISIONER };
-    const ask = async (path: string, body: object): Promise<number> => {
+    const ask = async (path: string, body: object) => {
       const options = { method: 'POST', headers, body: JSON.stringify(body) };
       return (await kubernetes.ask(kubernetes.admin, path, options)).status;
     };
@@ -227,7 +218,7 @@ async function give(
   rules: readonly Rule[],
   { apiGroups: [group], resources: [name = ''], verbs: [verb] }: Rule,
   allowed: boolean,
-): Promise<void> {
+) {
   await kubernetes.admit('PUT', `${RBAC}/clusterroles/${ROLE}`, { metadata: { name: ROLE }, rules });
   const [resource, subresource] = name.split('/');
   const resourceAttributes = { group, resource, subresource, verb };

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { apply, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { printedManifests } from '../support/manifests.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
@@ -50,12 +51,11 @@ async function start(t: Test) {
   await namespace('web', 'd-acme');
   await namespace('lab', 'd-globex');
   await stonegate.app.reload();
-  const admin = createKubectl(binary ?? '', {
+  const admin = createKubectl(t, binary ?? '', {
     ...kubernetes.admin,
     server: kubernetes.url,
     ca: kubernetes.authority.cert,
   });
-  t.teardown(() => admin.close());
   return {
     ...site,
     namespace,
@@ -85,7 +85,7 @@ const OBJECTS = {
     spec: { podSelector: {}, ingress: [{ ports: [{ port: 53 }] }] },
   },
   [`/apis/${RBAC}/v1/namespaces/shared/roles`]: {
-    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+    rules: [rule('get', 'configmaps')],
   },
   [`/apis/${RBAC}/v1/namespaces/shared/rolebindings`]: {
     roleRef: { apiGroup: RBAC, kind: 'Role', name: 'common' },
@@ -182,7 +182,7 @@ t.test(
       'roles and bindings with more rights than the provisioner has are not published',
       async (t) => {
         const roles = `/apis/${RBAC}/v1/namespaces/shared/roles`;
-        const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['delete'] }];
+        const rules = [rule('delete', 'nodes')];
         await kubernetes.create(roles, { metadata: { name: 'strong', annotations }, rules });
         const roleRef = { apiGroup: RBAC, kind: 'ClusterRole', name: 'cluster-admin' };
         const subjects = [{ apiGroup: RBAC, kind: 'User', name: 'mallory' }];

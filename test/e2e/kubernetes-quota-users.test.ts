@@ -43,13 +43,12 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
 
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, address);
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, address);
       for (const name of ['tenantquota', 'tquota', 'tenantquotas.stonegate.dev', 'tenantquota/acme']) {
         const { stdout, stderr } = await kubectl.run(['get', name]);
         t.match(stdout, /^NAME +USED +AGE\nacme +pods: 1\/3, requests.cpu: 250m\/1 +\S+\n$/, stderr);
       }
-      const json = await kubectl.run(['get', 'tenantquota', 'acme', '-o', 'json']);
+      const json = await kubectl.run('get tenantquota acme -o json');
       const { spec, status, kind, apiVersion } = JSON.parse(json.stdout);
       t.strictSame(
         { kind, apiVersion, spec, status },
@@ -60,18 +59,17 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
           status: { used: { pods: '1', 'requests.cpu': '250m' } },
         },
       );
-      t.match((await kubectl.run(['get', 'tquota', '-o', 'yaml'])).stdout, /requests.cpu: 250m/);
-      const described = await kubectl.run(['describe', 'tenantquota']);
+      t.match((await kubectl.run('get tquota -o yaml')).stdout, /requests.cpu: 250m/);
+      const described = await kubectl.run('describe tenantquota');
       t.match(described.stdout, /requests.cpu: +250m/, described.stderr);
-      t.match((await kubectl.run(['explain', 'tenantquota.status'])).stdout, /reserved/);
-      const other = await kubectl.run(['get', 'tenantquota', 'globex']);
+      t.match((await kubectl.run('explain tenantquota.status')).stdout, /reserved/);
+      const other = await kubectl.run('get tenantquota globex');
       t.match(other.stderr, /tenantquotas.stonegate.dev "globex" not found/);
-      const watched = await kubectl.run(['get', 'tenantquota', '--watch-only']);
+      const watched = await kubectl.run('get tenantquota --watch-only');
       t.match(watched, { code: 1, stderr: /MethodNotAllowed|does not allow this method/ });
     });
 
-  const kubectl = createKubectl(binaries.at(-1) ?? '', address);
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, binaries.at(-1) ?? '', address);
 
   await t.test('D223 an administrator of a tenant cannot change its quota', async (t) => {
     const patch = ['--type', 'merge', '--patch', '{"spec":{"hard":{"pods":"999"}}}'];
@@ -96,15 +94,15 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
         metadata: { name: 'large' },
         spec: { hard: { 'requests.cpu': '2' } },
       });
-      t.match((await kubectl.run(['get', 'tenantquota'])).stdout, /requests.cpu: 250m\/1 /);
-      const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(pod('large', '1500m')));
+      t.match((await kubectl.run('get tenantquota')).stdout, /requests.cpu: 250m\/1 /);
+      const refused = await kubectl.run('create -f -', JSON.stringify(pod('large', '1500m')));
       t.match(refused.stderr, /exceeded quota: acme/);
     },
   );
 
   await t.test('D222 a refusal names all exceeded resources in order', async (t) => {
     await site.limit('acme', { pods: '1', 'requests.cpu': '1' });
-    const refused = await kubectl.run(['create', '-f', '-'], JSON.stringify(pod('large', '1500m')));
+    const refused = await kubectl.run('create -f -', JSON.stringify(pod('large', '1500m')));
     t.match(
       refused.stderr,
       'exceeded quota: acme, requested: pods=1,requests.cpu=1500m, used: pods=1,requests.cpu=250m, limited: pods=1,requests.cpu=1',

@@ -25,7 +25,7 @@ const podsIn = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
 const deploymentsIn = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments`;
 
 /** How often a request was refused since a ResourceQuota of its namespace would refuse it. */
-async function attempts({ app }: RunningStonegate): Promise<number> {
+async function attempts({ app }: RunningStonegate) {
   const [, count = '0'] =
     /^stonegate_quota_reviews_total\{result="namespace"\} (\d+)/m.exec(await app.metrics.text()) ?? [];
   return Number(count);

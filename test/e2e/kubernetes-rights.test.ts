@@ -14,6 +14,7 @@ import {
   serviceAccountToken,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startReplica } from '../support/stonegate.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -50,8 +51,7 @@ async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise
   const fresh = await startReplica(t, stonegate);
   const alice = stonegate.keystoneToken('alice');
   const robot = await serviceAccountToken(kubernetes, 'acme', 'robot');
-  const statusOf = async (token: string, headers = {}): Promise<number> =>
-    (await fresh.ask(token, PODS, { headers })).status;
+  const statusOf = async (token: string, headers = {}) => (await fresh.ask(token, PODS, { headers })).status;
   /** The user as the API server knows them, or the status of a refusal. */
   const known = async (token: string, headers = {}): Promise<unknown> => {
     const reply = await fresh.ask(token, CSRS, {
@@ -87,7 +87,7 @@ async function tour(t: Test, { kubernetes, stonegate }: KubernetesSite): Promise
 }
 
 /** The site, with users who may do what the tour does, and a cluster that grants nothing to every user. */
-async function start(t: Test): Promise<KubernetesSite> {
+async function start(t: Test) {
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
   const { kubernetes } = site;
   for (const everybody of ['system:public-info-viewer', 'system:discovery'])
@@ -98,17 +98,9 @@ async function start(t: Test): Promise<KubernetesSite> {
     name: 'tour',
     subjects: ['group:stonegate:tenant:acme'],
     rules: [
-      {
-        apiGroups: ['certificates.k8s.io'],
-        resources: ['certificatesigningrequests'],
-        verbs: ['create'],
-      },
-      { apiGroups: [''], resources: ['users', 'serviceaccounts'], verbs: ['impersonate'] },
-      {
-        apiGroups: ['authentication.k8s.io'],
-        resources: ['userextras/example.com/why'],
-        verbs: ['impersonate'],
-      },
+      rule('create', 'certificatesigningrequests', 'certificates.k8s.io'),
+      rule('impersonate', 'users,serviceaccounts'),
+      rule('impersonate', 'userextras/example.com/why', 'authentication.k8s.io'),
     ],
   });
   return site;
@@ -122,12 +114,10 @@ interface Rule {
 }
 
 /** Splits rules into rules with one verb on one resource or URL each. */
-function single(rules: readonly Rule[]): Rule[] {
+function single(rules: readonly Rule[]) {
   return rules.flatMap(({ apiGroups = [], resources = [], nonResourceURLs = [], verbs }) =>
     verbs.flatMap((verb) => [
-      ...apiGroups.flatMap((group) =>
-        resources.map((resource) => ({ apiGroups: [group], resources: [resource], verbs: [verb] })),
-      ),
+      ...apiGroups.flatMap((group) => resources.map((resource) => rule(verb, resource, group))),
       ...nonResourceURLs.map((url) => ({ nonResourceURLs: [url], verbs: [verb] })),
     ]),
   );
@@ -141,7 +131,7 @@ function rulesOf(objects: readonly JsonObject[]): Rule[] {
   return single(rules);
 }
 
-const nameOf = ({ resources, nonResourceURLs, verbs }: Rule): string =>
+const nameOf = ({ resources, nonResourceURLs, verbs }: Rule) =>
   `${verbs[0]} ${resources?.[0] ?? nonResourceURLs?.[0]}`;
 
 /** Sets the rules of the role, and waits until the API server's authorizer knows of it. */
@@ -169,7 +159,7 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
   const rules = rulesOf(site.printed);
   const complete = await tour(t, site);
 
-  await t.test('what `manifests rbac` prints is enough', async (t) => {
+  await t.test('what `manifests rbac` prints is enough', async (t) =>
     t.match(complete, {
       ready: 'the API server is ready',
       user: 200,
@@ -179,8 +169,8 @@ t.test('Stonegate’s own rights', { skip: missingKubernetes() }, async (t) => {
       asServiceAccount: 200,
       serviceAccount: 200,
       omitsExtras: false,
-    });
-  });
+    }),
+  );
 
   for (const left of rules)
     await t.test(`without ${nameOf(left)} something fails`, async (t) => {

@@ -46,8 +46,7 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
   for (const binary of binaries)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const kubectlAs = (token: string) => {
-        const kubectl = createKubectl(binary, { server: stonegate.url, ca, token });
-        t.teardown(() => kubectl.close());
+        const kubectl = createKubectl(t, binary, { server: stonegate.url, ca, token });
         return (words: readonly string[], object?: object) =>
           kubectl.run(words, object === undefined ? undefined : JSON.stringify(object));
       };

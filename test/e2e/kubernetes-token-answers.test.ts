@@ -23,22 +23,21 @@ t.test(
       await kubernetes.create(`/api/v1/namespaces/${place}/configmaps`, { metadata: { name: 'settings' } });
     const kubectlWith = async (t: Test, ...scopes: readonly string[]) => {
       const { secret } = await make(alice, ...scopes);
-      const kubectl = createKubectl(binary, {
+      const kubectl = createKubectl(t, binary, {
         server: stonegate.url,
         ca: testbed.authority.cert,
         token: secret,
       });
-      t.teardown(() => kubectl.close());
-      await eventually(async () => (await kubectl.run(['auth', 'whoami'])).code === 0);
+      await eventually(async () => (await kubectl.run('auth whoami')).code === 0);
       return kubectl;
     };
 
     await t.test('lists show only the namespaces of its scopes', async (t) => {
       const kubectl = await kubectlWith(t, 'namespace/web/read');
-      t.equal((await succeeds(t, kubectl, ['get', 'namespaces', '-o', 'name'])).trim(), 'namespace/web');
+      t.equal((await succeeds(t, kubectl, 'get namespaces -o name')).trim(), 'namespace/web');
       const mapsIn = ['get', 'configmaps', '-A', '-o', 'jsonpath={.items[*].metadata.namespace}'];
       t.same(new Set((await succeeds(t, kubectl, mapsIn)).split(' ')), new Set(['web']));
-      const { code, stderr } = await kubectl.run(['get', 'secrets', '-A']);
+      const { code, stderr } = await kubectl.run('get secrets -A');
       t.equal(code, 1);
       t.match(stderr, /its scopes are namespace\/web\/read/);
     });
@@ -52,7 +51,7 @@ t.test(
       t.match(await mayI('get', 'pods', '-n', 'lab'), /^no .*its scopes are namespace\/web\/read/);
       t.match(await mayI('delete', 'pods', '-n', 'web'), /^no/);
       t.match(await mayI('get', 'secrets', '-n', 'web'), /^no/);
-      const rules = await succeeds(t, kubectl, ['auth', 'can-i', '--list', '-n', 'web']);
+      const rules = await succeeds(t, kubectl, 'auth can-i --list -n web');
       t.match(rules, /^pods +\[\] +\[\] +\[get list watch\]/m);
       t.notMatch(rules, /secrets|delete/);
     });

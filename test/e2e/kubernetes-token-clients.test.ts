@@ -15,7 +15,7 @@ import { explain } from '../../src/cli/explain.ts';
 import { kubeconfig } from '../../src/cli/kubeconfig.ts';
 import { token as tokenCommand } from '../../src/cli/token.ts';
 import { whoami } from '../../src/cli/whoami.ts';
-import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { addRunningPod } from '../support/high-availability/kubelet.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
@@ -25,11 +25,11 @@ import { commandsRunBy, readersShell, runShell } from '../support/page-commands.
 import { printedBy } from '../support/printed-io.ts';
 
 const run = promisify(execFile);
-const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const binaries = findAllKubectls();
 const absent = missingControllers() || (binaries.length === 0 && NO_KUBECTL);
 
-const object = (...scopes: readonly string[]): string =>
+const object = (...scopes: readonly string[]) =>
   JSON.stringify({
     apiVersion: 'stonegate.dev/v1alpha1',
     kind: 'AccessToken',
@@ -45,15 +45,14 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   await site.letWork('lab', 'acme:alice');
   await addRunningPod(t, kubernetes, 'acme', 'web');
   const address = { server: stonegate.url, ca: stonegate.authority.cert };
-  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string): Kubectl => {
-    const kubectl = createKubectl(binary, { ...address, token });
-    t.teardown(() => kubectl.close());
+  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) => {
+    const kubectl = createKubectl(t, binary, { ...address, token });
     return kubectl;
   };
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));
   t.teardown(() => rmSync(files, { recursive: true }));
   /** Writes a kubeconfig with a new token of alice. */
-  const fileWith = async (...scopes: readonly string[]): Promise<string> => {
+  const fileWith = async (...scopes: readonly string[]) => {
     const { name, secret } = await site.make(alice, ...scopes);
     const file = join(files, name);
     writeFileSync(file, kubeconfigOf({ url: address.server, ca: address.ca }, { token: secret }));
@@ -72,7 +71,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         return { name, secret };
       };
       const { name, secret } = await create('namespace/acme/control');
-      const refused = await kubectl.run(['create', '-f', '-'], object('namespace/acme/all'));
+      const refused = await kubectl.run('create -f -', object('namespace/acme/all'));
       t.match(refused, { code: 1, stderr: /there is no scope "namespace\/acme\/all"/ });
       await eventually(async () => (await kubectl.run(['get', 'accesstoken', name])).code === 0);
 
@@ -83,7 +82,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         const described = await kubectl.run(['describe', 'accesstokens.stonegate.dev', name]);
         t.match(described.stdout, /State: +active/, described.stderr);
         t.notMatch(described.stdout + got.stdout, 'sgt_', 'the secret is not shown again');
-        t.match((await kubectl.run(['explain', 'accesstoken.spec'])).stdout, /expirationSeconds/);
+        t.match((await kubectl.run('explain accesstoken.spec')).stdout, /expirationSeconds/);
       });
 
       await t.test(
@@ -264,7 +263,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     t.match(parse(readFileSync(`${file}-agent`, 'utf8')).users, [{ user: { tokenFile: secret } }]);
     t.notMatch(readFileSync(`${file}-agent`, 'utf8'), /sgt_/, 'the kubeconfig contains no secret');
     t.equal(statSync(secret).mode & 0o777, 0o600);
-    t.match(await kubectl.run(['--kubeconfig', `${file}-agent`, 'get', 'pods']), {
+    t.match(await kubectl.run(`--kubeconfig ${file}-agent get pods`), {
       code: 0,
       stdout: /^web /m,
     });

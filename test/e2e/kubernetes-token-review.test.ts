@@ -6,14 +6,14 @@ import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
-import { type KubernetesSite, serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/acme/serviceaccounts';
 const PODS = '/api/v1/namespaces/acme/pods';
 const WHO = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const ROBOT = 'system:serviceaccount:acme:robot';
 
-async function start(t: Test): Promise<KubernetesSite> {
+async function start(t: Test) {
   const configuration = { authentication: { tokenReview: { tenant: 'robots' } } };
   const site = await startKubernetesSite(t, { configuration });
   await site.letWork('acme', ROBOT, 'system:serviceaccount:acme:short-lived');
@@ -67,8 +67,11 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
 
   for (const binary of findKubectls())
     await t.test(`work with ${binary.split('/').at(-1)}`, async (t) => {
-      const kubectl = createKubectl(binary, { server: stonegate.url, ca: stonegate.authority.cert, token });
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, {
+        server: stonegate.url,
+        ca: stonegate.authority.cert,
+        token,
+      });
       const run = (...words: string[]) => kubectl.run(['-n', 'acme', ...words]);
       t.match(await run('create', 'configmap', `by-${kubectl.minor}`), { code: 0 });
       t.match(await run('get', 'configmaps', '-o', 'name'), { stdout: `configmap/by-${kubectl.minor}` });

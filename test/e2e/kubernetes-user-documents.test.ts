@@ -23,7 +23,7 @@ t.test('the pages for users', { skip }, async (t) => {
   // The folder has the configuration, its files and ca.crt.
   const folder = dirname(configFile);
   writeFileSync(join(folder, 'alice.token'), token);
-  const run = async (env: Readonly<Record<string, string>>, script: string): Promise<string> => {
+  const run = async (env: Readonly<Record<string, string>>, script: string) => {
     const shell = readersShell(folder);
     const { output, code } = await runShell({ folder, env: { ...shell.env, ...env } }, script);
     if (code !== 0) throw new Error(`${script} ended with ${code}: ${output}`);

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind } from '../support/kubernetes/rbac.ts';
-import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { startKubernetesSite } from '../support/kubernetes/site.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -21,7 +21,7 @@ const POLICY = [
 ];
 
 /** An API server with the flags that docs/webhook.md gives. */
-async function start(t: Test, version: 'v1' | 'v1beta1'): Promise<KubernetesSite> {
+async function start(t: Test, version: 'v1' | 'v1beta1') {
   const authority = await createAuthority('webhook CA');
   const served = await authority.server('stonegate');
   const port = await freePort();

@@ -3,7 +3,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { stringify } from 'yaml';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
@@ -45,39 +45,36 @@ async function loginsDuring<T>(work: () => Promise<T>): Promise<[logins: number,
   return [keystone.calls.slice(before).filter((call) => call === 'POST /v3/auth/tokens').length, result];
 }
 
-function kubectlOf(binary: string, env: Environment, apiVersion?: string) {
+function kubectlOf(t: Test, binary: string, env: Environment, apiVersion?: string) {
   const { url: server, authority } = stonegate;
-  const kubectl = createKubectl(binary, { server, ca: authority.cert, token: 'overridden' });
+  const kubectl = createKubectl(t, binary, { server, ca: authority.cert, token: 'overridden' });
   const config = join(kubectl.folder, 'with-login');
   const words = ['--keystone'];
   const version = apiVersion === undefined ? {} : { apiVersion };
   writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words, env, ...version }));
-  return { ...kubectl, run: (words: readonly string[]) => kubectl.run(['--kubeconfig', config, ...words]) };
+  return { ...kubectl, run: (words: string) => kubectl.run(`--kubeconfig ${config} ${words}`) };
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
-  for (const binary of KUBECTLS) {
-    for (const version of ['v1', 'v1beta1']) {
+  for (const binary of KUBECTLS)
+    for (const version of ['v1', 'v1beta1'])
       await t.test(`${binary.split('/').at(-1)} with ${version}`, async (t) => {
         const kubectl = kubectlOf(
+          t,
           binary,
           environmentOf(WITH_PASSWORD),
           `client.authentication.k8s.io/${version}`,
         );
-        t.teardown(() => kubectl.close());
-        const pods = await kubectl.run(['get', 'pods', '-o', 'name']);
+        const pods = await kubectl.run('get pods -o name');
         t.same(pods, { code: 0, stdout: 'pod/web\n', stderr: '' });
       });
-    }
-  }
 
   const newest = KUBECTLS.at(-1) ?? '';
 
   await t.test('the second call uses the token of the first', async (t) => {
-    const kubectl = kubectlOf(newest, environmentOf(WITH_PASSWORD));
-    t.teardown(() => kubectl.close());
-    await kubectl.run(['get', 'pods']);
-    const [logins, { code }] = await loginsDuring(() => kubectl.run(['get', 'pods']));
+    const kubectl = kubectlOf(t, newest, environmentOf(WITH_PASSWORD));
+    await kubectl.run('get pods');
+    const [logins, { code }] = await loginsDuring(() => kubectl.run('get pods'));
     t.same([logins, code], [0, 0]);
   });
 });

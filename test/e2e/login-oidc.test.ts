@@ -34,20 +34,10 @@ const WORDS = [
 
 let homes = 0;
 
-interface LoginEnvironment {
-  readonly env: Environment;
-  /** How often a browser was opened. */
-  readonly opened: number;
-  /** The address for the browser, once it is opened; reading it removes it. */
-  page(): Promise<string>;
-  /** What is stored between two calls. */
-  cached(): { token: string; expiresAt: number; refreshToken: string };
-  /** Makes the cached token expired. */
-  expire(): void;
-}
+type LoginEnvironment = ReturnType<typeof newLoginEnvironment>;
 
 /** A user with a home directory and a screen, whose `xdg-open` hands the address to the test. */
-function newLoginEnvironment(): LoginEnvironment {
+function newLoginEnvironment() {
   homes += 1;
   const home = join(folder, `home-${homes}`);
   mkdirSync(join(home, 'bin'), { recursive: true });
@@ -62,9 +52,11 @@ function newLoginEnvironment(): LoginEnvironment {
   let opened = 0;
   return {
     env,
+    /** How often a browser was opened. */
     get opened() {
       return opened + (existsSync(note) ? 1 : 0);
     },
+    /** The address for the browser, once it is opened; reading it removes it. */
     async page() {
       await eventually(() => existsSync(note));
       opened += 1;
@@ -72,7 +64,9 @@ function newLoginEnvironment(): LoginEnvironment {
       rmSync(note);
       return address;
     },
+    /** What is stored between two calls. */
     cached: () => JSON.parse(readFileSync(file(), 'utf8')),
+    /** Makes the cached token expired. */
     expire() {
       writeFileSync(file(), JSON.stringify({ ...this.cached(), expiresAt: Date.now() - 1 }));
     },
@@ -81,28 +75,26 @@ function newLoginEnvironment(): LoginEnvironment {
 
 function kubectlOf(t: Test, binary: string, env: Environment) {
   const { url: server, authority } = stonegate;
-  const kubectl = createKubectl(binary, { server, ca: authority.cert, token: 'overridden' });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, binary, { server, ca: authority.cert, token: 'overridden' });
   const config = join(kubectl.folder, 'with-login');
   writeFileSync(config, loginKubeconfig({ server, ca: authority.cert, words: WORDS, env }));
   return (...words: string[]) => kubectl.run(['--kubeconfig', config, ...words]);
 }
 
 /** Awaits `work` while a user logs in with the browser that it opens. */
-async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUser): Promise<T> {
+async function during<T>(work: Promise<T>, home: LoginEnvironment, user: LoginUser) {
   await browse(await home.page(), user);
   return work;
 }
 
 t.test('kubectl logs in by itself', { skip: KUBECTLS.length === 0 && NO_KUBECTL }, async (t) => {
-  for (const binary of KUBECTLS) {
+  for (const binary of KUBECTLS)
     await t.test(`${binary.split('/').at(-1)}`, async (t) => {
       const home = newLoginEnvironment();
       const pods = kubectlOf(t, binary, home.env)('get', 'pods', '-o', 'name');
       const { code, stdout } = await during(pods, home, CAROL);
       t.same([code, stdout], [0, 'pod/web\n']);
     });
-  }
 
   await t.test('a token that is about to expire is renewed without the user', async (t) => {
     const home = newLoginEnvironment();

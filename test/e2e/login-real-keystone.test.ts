@@ -51,8 +51,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('a real Keystone', { skip }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { token, credential } = await seed(keystone);
   const folder = t.testdir();
   const stonegate = await startStonegate(t, {
@@ -60,13 +59,12 @@ t.test('a real Keystone', { skip }, async (t) => {
     configuration: { authentication: { keystone: { url: keystone.url } } },
   });
   const { url: server, authority } = stonegate;
-  const kubectl = createKubectl(kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
-  t.teardown(() => kubectl.close());
+  const kubectl = createKubectl(t, kubectlPath ?? '', { server, ca: authority.cert, token: 'overridden' });
   const base = keystone.url.replace(/\/v3$/, '');
   let homes = 0;
 
   /** A user whose home has this cloud; the address lacks `/v3`, as in many configurations. */
-  function environmentWith(cloud: Fields): Environment {
+  function environmentWith(cloud: Fields) {
     homes += 1;
     const home = join(folder, `home-${homes}`);
     mkdirSync(join(home, '.config', 'openstack'), { recursive: true });
@@ -93,9 +91,9 @@ t.test('a real Keystone', { skip }, async (t) => {
   const alice = { username: 'alice', user_domain_name: 'acme', password: 'alice-pass' };
   const inWeb = { project_name: 'web', project_domain_name: 'acme' };
 
-  await t.test('a user logs in with a password', async (t) => {
-    t.equal(await whoami(environmentWith({ auth: { ...alice, ...inWeb } })), 'acme:alice');
-  });
+  await t.test('a user logs in with a password', async (t) =>
+    t.equal(await whoami(environmentWith({ auth: { ...alice, ...inWeb } })), 'acme:alice'),
+  );
 
   await t.test('a user logs in without a scope, and with the scope of a domain', async (t) => {
     t.equal(await whoami(environmentWith({ auth: { ...alice, unscoped: true } })), 'acme:alice');

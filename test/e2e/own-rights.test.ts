@@ -10,18 +10,18 @@ const WEBSOCKET = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-async function setUp(t: Test, configuration: Record<string, object> = {}): Promise<RunningStonegate> {
+async function setUp(t: Test, configuration: Record<string, object> = {}) {
   const stonegate = await startStonegate(t, { configuration });
   return stonegate;
 }
 
 /** Makes the API server handle the next requests for that path as if Stonegate had no rights. */
-function withoutRights({ apiServer }: RunningStonegate, part: string, times: number): void {
+function withoutRights({ apiServer }: RunningStonegate, part: string, times: number) {
   for (let time = 0; time < times; time += 1)
     apiServer.breakNext('no-rights', ({ url = '' }) => url.includes(part));
 }
 
-const count = ({ apiServer }: RunningStonegate, part: string): number =>
+const count = ({ apiServer }: RunningStonegate, part: string) =>
   apiServer.requests.filter(({ url }) => url.includes(part)).length;
 
 const CREDENTIALS = {

@@ -3,7 +3,6 @@
  * to `artefacts/portal`.
  */
 import t from 'tap';
-import type { AccessView } from '../../src/features/access-rules/access-page.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -46,7 +45,7 @@ const ROWS = ['configmaps', 'horizontalpodautoscalers.autoscaling', `${LONG}.exa
   ...{ kind, cells: CELLS, otherVerbs: ['deletecollection'], names: [LONG, 'tls'] },
 }));
 
-function viewOf(namespaces: number, isEachDifferent: boolean): AccessView {
+function viewOf(namespaces: number, isEachDifferent: boolean) {
   const names = Array.from({ length: namespaces }, (_, at) =>
     at % 50 === 7 ? `${LONG.slice(0, -3)}${at}` : `ns-${at}`,
   );

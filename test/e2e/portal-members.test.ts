@@ -16,7 +16,7 @@ import { assertShown, openWindow, press, signInAs } from '../support/page/visit-
 const missing = hasChromium() ? missingControllers() : NO_CHROMIUM;
 
 /** Reloads the page until it has that row; the index sees a change a moment later. */
-function showsRow(page: Page, name: RegExp): Promise<void> {
+function showsRow(page: Page, name: RegExp) {
   return eventually(async () => {
     await page.goto(page.url());
     return (await page.getByRole('row', { name }).count()) === 1;

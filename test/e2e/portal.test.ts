@@ -14,22 +14,13 @@ import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { hasChromium, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
 import { freePort } from '../support/free-port.ts';
 import { assertShown, openWindow } from '../support/page/visit-page.ts';
-import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
+import { startStonegate } from '../support/stonegate.ts';
 
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const ALICE = { user: 'alice', password: 'alice-pass', domain: 'acme', project: 'web' };
 
-interface Portal {
-  readonly url: string;
-  readonly stonegate: RunningStonegate;
-}
-
-async function startPortal(
-  t: Test,
-  changes: object = {},
-  others: Record<string, object> = {},
-): Promise<Portal> {
+async function startPortal(t: Test, changes: object = {}, others: Record<string, object> = {}) {
   const port = await freePort();
   const unlimited = { perSecond: 100, burst: 100 };
   const signInLimits = { perSource: unlimited, perUser: unlimited };
@@ -47,13 +38,13 @@ const browser: Browser | undefined = missing === false ? await launchChromium() 
 t.teardown(() => browser?.close());
 const portal = await startPortal(t);
 
-const launched = (): Browser => {
+const launched = () => {
   if (browser === undefined) throw new Error(NO_CHROMIUM);
   return browser;
 };
 
 /** Opens the start page in a new window without scripts. Errors in the browser's console fail the test. */
-async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = portal): Promise<void> {
+async function visit(t: Test, act: (page: Page) => Promise<void>, { url } = portal) {
   const page = await openWindow(t, launched());
   const errors: string[] = [];
   page.on('console', (message) => {
@@ -71,19 +62,19 @@ const shown = async (t: Test, page: Page, name: string) =>
   assertShown(t, launched(), name, await page.content());
 
 /** Clicks, and waits until the page it leads to is loaded: a click alone does not wait for that. */
-async function follow(page: Page, locator: Locator): Promise<void> {
+async function follow(page: Page, locator: Locator) {
   await Promise.all([page.waitForEvent('load'), locator.click()]);
 }
 
 /** Clicks the link to the kubeconfig and saves the download. */
-async function downloadKubeconfig(page: Page, file: string): Promise<string> {
+async function downloadKubeconfig(page: Page, file: string) {
   const link = page.getByRole('link', { name: 'Download kubeconfig' });
   const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
   await download.saveAs(file);
   return download.suggestedFilename();
 }
 
-async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {}): Promise<void> {
+async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {}) {
   const { user, password, domain, project } = { ...ALICE, ...changes };
   await page.getByLabel('User name').fill(user);
   await page.getByLabel('Password').fill(password);
@@ -92,7 +83,7 @@ async function signInWithKeystone(page: Page, changes: Partial<typeof ALICE> = {
   await follow(page, page.getByRole('button', { name: 'Sign in' }));
 }
 
-async function signInAtProvider(page: Page): Promise<void> {
+async function signInAtProvider(page: Page) {
   await follow(page, page.getByRole('link', { name: 'Continue with Acme' }));
   await page.getByLabel('User').fill('carol');
   await page.getByLabel('Password').fill('carol-pass');
@@ -230,7 +221,7 @@ const noKubectl = missing || (kubectls.length === 0 && NO_KUBECTL);
 const OLD = 'current-context: old\ncontexts: [{ name: old, context: { cluster: old, user: old } }]\n';
 
 /** A portal whose page names the address at which the API is served. */
-async function startReachablePortal(t: Test): Promise<Portal> {
+async function startReachablePortal(t: Test) {
   const apiPort = await freePort();
   return startPortal(
     t,
@@ -240,7 +231,7 @@ async function startReachablePortal(t: Test): Promise<Portal> {
 }
 
 /** The environment of a user's shell with `stonegate` on its path. */
-function shellOf(home: string, password = ''): NodeJS.ProcessEnv {
+function shellOf(home: string, password = '') {
   const command = `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`;
   writeFileSync(join(home, 'stonegate'), command, { mode: 0o700 });
   return { HOME: home, PATH: `${home}:${process.env.PATH}`, OS_PASSWORD: password };

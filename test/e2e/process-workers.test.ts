@@ -6,17 +6,15 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 
 async function setUp(t: Test, configuration: Record<string, object> = {}) {
-  const testbed = await createTestbed({
-    folder: t.testdir(),
+  const testbed = await startTestbed(t, {
     configuration: { server: { workers: 2, shutdownGrace: '5s' }, ...configuration },
   });
-  t.teardown(() => testbed.close());
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await eventually(async () => (await stonegate.admin('/readyz')).status === 200);
@@ -37,7 +35,7 @@ async function setUp(t: Test, configuration: Record<string, object> = {}) {
       stonegate.logged
         .filter(({ message, worker }) => message === 'serving' && worker !== undefined)
         .map(({ pid }) => Number(pid)),
-    async metric(line: string): Promise<number> {
+    async metric(line: string) {
       const { text } = await stonegate.admin('/metrics');
       return Number(
         text
@@ -127,7 +125,7 @@ t.test('if the primary is killed, no worker stays on the port', async (t) => {
   t.equal(left.length, 2);
 });
 
-function isAlive(pid: number): boolean {
+function isAlive(pid: number) {
   try {
     process.kill(pid, 0);
     return true;

@@ -16,7 +16,7 @@ import {
   type StonegateProcess,
   serveStonegate,
 } from '../support/stonegate-process.ts';
-import { createTestbed, type TestbedOptions } from '../support/testbed.ts';
+import { startTestbed, type TestbedOptions } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
@@ -24,7 +24,7 @@ const WATCH = '/api/v1/namespaces/default/configmaps?watch=true';
 /** A testbed with the program running in it, ended with the test. */
 async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {}) {
   const folder = t.testdir();
-  const testbed = await createTestbed({
+  const testbed = await startTestbed(t, {
     folder,
     // During a test no timeout expires and no cached token is validated again.
     keystoneConfiguration: { cacheTTL: '1h', timeout: '1h' },
@@ -34,7 +34,6 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
       server: { shutdownGrace: '1h', ...configuration?.server },
     },
   });
-  t.teardown(() => testbed.close());
   const stonegate = await serveStonegate(testbed.configFile);
   t.teardown(() => stonegate.stop());
   await readyzIs(stonegate, 200);
@@ -46,7 +45,7 @@ async function setUp(t: Test, configuration: TestbedOptions['configuration'] = {
   return { ...testbed, folder, stonegate, destination };
 }
 
-async function readyzIs(stonegate: StonegateProcess, status: number): Promise<void> {
+async function readyzIs(stonegate: StonegateProcess, status: number) {
   await eventually(async () => (await stonegate.admin('/readyz')).status === status);
 }
 
@@ -123,7 +122,7 @@ t.test('requests are aborted after the shutdown grace period, and the process ex
   t.notMatch(ended.stderr, 'closing a component failed');
 });
 
-for (const ends of ['by itself', 'with the grace period']) {
+for (const ends of ['by itself', 'with the grace period'])
   t.test(`SIGTERM during an open exec, which continues until it ends ${ends}`, async (t) => {
     const { stonegate, destination, keystoneToken } = await setUp(t, {
       server: { shutdownGrace: ends === 'by itself' ? '1h' : '300ms' },
@@ -154,7 +153,6 @@ for (const ends of ['by itself', 'with the grace period']) {
     t.match(ended, { code: 0, signal: null });
     t.equal(ended.stderr.includes('the shutdown grace period is over'), ends === 'with the grace period');
   });
-}
 
 t.test(
   'SIGTERM: clients are served until the drain is over, and are asked to connect elsewhere',
@@ -213,8 +211,7 @@ t.test('while Stonegate starts, it is alive, and /readyz names the step that is 
   const folder = t.testdir();
   const admin = `127.0.0.1:${await freePort()}`;
   const configuration = { admin: { bind: admin }, audit: { file: 'pipe' } };
-  const { configFile, ...testbed } = await createTestbed({ folder, configuration });
-  t.teardown(() => testbed.close());
+  const { configFile } = await startTestbed(t, { folder, configuration });
   // Its audit log opens only when a process reads it.
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   const { serving, stop } = beginStonegate(configFile);
@@ -232,8 +229,7 @@ t.test('while Stonegate starts, it is alive, and /readyz names the step that is 
 });
 
 t.test('a bad configuration: exit 1 with every problem', async (t) => {
-  const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
-  t.teardown(() => testbed.close());
+  const { configFile, configure } = await startTestbed(t);
   await configure({ tenancy: { mode: 'none' }, admin: { bind: 'here' }, surprise: { key: 1 } });
   const { code, stderr, stdout } = await runStonegate('serve', '--config', configFile);
   t.equal(code, 1);
@@ -241,13 +237,12 @@ t.test('a bad configuration: exit 1 with every problem', async (t) => {
   t.equal(stdout, '');
 });
 
-for (const listener of ['server', 'admin'] as const) {
-  for (const workers of [1, 2]) {
+for (const listener of ['server', 'admin'] as const)
+  for (const workers of [1, 2])
     t.test(
       `the port of ${listener} is taken (workers: ${workers}): exit 1 with a line that says so`,
       async (t) => {
-        const { configFile, configure, ...testbed } = await createTestbed({ folder: t.testdir() });
-        t.teardown(() => testbed.close());
+        const { configFile, configure } = await startTestbed(t);
         const taken = createServer().listen(0, '127.0.0.1');
         t.teardown(() => taken.close());
         await once(taken, 'listening');
@@ -269,16 +264,13 @@ for (const listener of ['server', 'admin'] as const) {
         t.notMatch(stderr, /EADDRINUSE|node:|\.ts/, 'no stack');
       },
     );
-  }
-}
 
-for (const workers of [1, 2]) {
+for (const workers of [1, 2])
   t.test(
     `an audit log that cannot be opened (workers: ${workers}): exit 1 with a line that says so`,
     async (t) => {
       const folder = t.testdir();
-      const { configFile, configure, ...testbed } = await createTestbed({ folder });
-      t.teardown(() => testbed.close());
+      const { configFile, configure } = await startTestbed(t, { folder });
       await configure({ server: { workers }, audit: { file: folder } });
       const { code, stdout, stderr } = await runStonegate('serve', '--config', configFile);
       t.equal(code, 1);
@@ -287,4 +279,3 @@ for (const workers of [1, 2]) {
       t.notMatch(stdout + stderr, /is not reached yet|"serving"/, 'nothing else was started');
     },
   );
-}

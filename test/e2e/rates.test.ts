@@ -8,7 +8,7 @@ import { createHttpsClient, type Reply } from '../support/https-client.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const BUDGET = 60;
 const PROCESSES = 3;
@@ -20,7 +20,7 @@ async function setUp(t: Test) {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
   const folder = t.testdir();
-  const testbed = await createTestbed({
+  const testbed = await startTestbed(t, {
     folder,
     keystoneConfiguration: { cacheTTL: '1h' },
     configuration: {
@@ -35,7 +35,6 @@ async function setUp(t: Test) {
       },
     },
   });
-  t.teardown(() => testbed.close());
   await writeFile(join(folder, 'redis-url'), redis.url);
   const processes = await Promise.all(
     Array.from({ length: PROCESSES }, () => serveStonegate(testbed.configFile)),
@@ -52,7 +51,7 @@ async function setUp(t: Test) {
     redis,
     refused,
     /** Asks every process for the whole budget. @returns how many requests they admit */
-    async admitted(user: 'alice' | 'bob'): Promise<number> {
+    async admitted(user: 'alice' | 'bob') {
       const replies = await Promise.all(
         clients.flatMap(({ ask }) => Array.from({ length: BUDGET }, () => ask(tokens[user], '/version'))),
       );
@@ -60,7 +59,7 @@ async function setUp(t: Test) {
       return replies.filter(({ status }) => status === 200).length;
     },
     /** Resolves when every process admits its own share (1), or when Redis decides for every process (0). */
-    async untilShares(inForce: 0 | 1): Promise<void> {
+    async untilShares(inForce: 0 | 1) {
       for (const [at, process] of processes.entries())
         await eventually(async () => {
           await clients[at]?.ask(tokens.bob, '/version');
@@ -147,9 +146,8 @@ t.test(
       configuration: { limits: { perTenant: { perSecond: 4, burst: 10 } } },
     });
     const target = { server: url, ca: authority.cert, token: keystoneToken('alice') };
-    const kubectl = createKubectl(kubectlBinary ?? '', target);
-    t.teardown(() => kubectl.close());
-    const runs = Array.from({ length: 14 }, () => kubectl.run(['get', '--raw', '/version']));
+    const kubectl = createKubectl(t, kubectlBinary ?? '', target);
+    const runs = Array.from({ length: 14 }, () => kubectl.run('get --raw /version'));
     for (const { code, stderr } of await Promise.all(runs)) t.same({ code, stderr }, { code: 0, stderr: '' });
     t.notMatch(await app.metrics.text(), 'stonegate_rate_limited_total{limit="tenant",result="refused"} 0');
   },

@@ -10,22 +10,22 @@ import type { Mode } from '../support/testbed.ts';
 const access = { index: true };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-async function setUp(t: Test, mode: Mode, configuration: object = {}): Promise<RunningStonegate> {
+async function setUp(t: Test, mode: Mode, configuration: object = {}) {
   const folder = join(t.testdir({}), 'land');
   const stonegate = await startStonegate(t, { folder, mode, configuration: { access, ...configuration } });
   return stonegate;
 }
 
-async function synced({ app }: RunningStonegate): Promise<void> {
+async function synced({ app }: RunningStonegate) {
   await eventually(async () => (await indexMetrics(app)).synced);
 }
 
-function notReady({ app }: RunningStonegate): string | undefined {
+function notReady({ app }: RunningStonegate) {
   return app.readiness().find(({ name }) => name === 'rbac index')?.reason;
 }
 
 /** The URLs of Stonegate's requests for a resource of the index. */
-function requestsFor({ apiServer }: RunningStonegate, part: string): string[] {
+function requestsFor({ apiServer }: RunningStonegate, part: string) {
   return apiServer.requests.map(({ url }) => url).filter((url) => url.includes(part));
 }
 

@@ -7,7 +7,7 @@ import { startRelay } from '../support/high-availability/relay.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { startReplica } from '../support/stonegate.ts';
 import { runStonegate } from '../support/stonegate-process.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const MASTER = 'identities';
@@ -23,12 +23,12 @@ async function startRedis(t: Test, configuration: readonly string[] = [], sentin
   return {
     ...redis,
     /** Names of the cached entries. */
-    entries: async (): Promise<string[]> => {
+    entries: async () => {
       const names = await redis.command('KEYS', 'stonegate:entry:*');
       return Array.isArray(names) ? names.map(String) : [];
     },
     /** @returns the name of the last one */
-    untilEntries: async (count: number): Promise<string> => {
+    untilEntries: async (count: number) => {
       let names: string[] = [];
       await eventually(async () => {
         names = await redis.command('KEYS', 'stonegate:entry:*').then((found) => [found].flat().map(String));
@@ -50,8 +50,7 @@ async function setUp(t: Test, redis: object = {}) {
   };
   // No entry is refreshed during a test.
   const keystoneConfiguration = { cacheTTL: '1h' };
-  const testbed = await createTestbed({ folder: t.testdir(), configuration, keystoneConfiguration });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { configuration, keystoneConfiguration });
   const { apiServer, keystone, keystoneToken, configFile } = testbed;
   return {
     ...testbed,
@@ -97,7 +96,7 @@ async function setUpTwo(t: Test, cache: object = {}) {
   };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('a new URL of Redis is used after a reload, without a restart', async (t) => {
     const redis = await startRedis(t);
     const { startReplica, newToken } = await setUp(t, { url: { fromFile: 'redis-url' } });

@@ -126,7 +126,7 @@ async function setUp(t: Test) {
   });
   const ports = [app.address.port, portal.port, app.addresses.webhook?.port ?? 0];
 
-  async function hook(client: KeyPair): Promise<unknown> {
+  async function hook(client: KeyPair) {
     const own = createWebhookClient({ port: ports[2] ?? 0, ca: authority.cert, own: client });
     const resourceAttributes = { namespace: 'default', resource: 'pods', verb: 'get' };
     const review = own.reviewAccess({ user: 'acme:alice', groups: [], extra: EXTRA, resourceAttributes });
@@ -149,7 +149,7 @@ async function setUp(t: Test) {
   };
 }
 
-async function servedName(port: number, ca: string): Promise<unknown> {
+async function servedName(port: number, ca: string) {
   const socket = connect({ port, host: '127.0.0.1', ca });
   socket.on('error', () => {});
   await once(socket, 'secureConnect');
@@ -158,13 +158,13 @@ async function servedName(port: number, ca: string): Promise<unknown> {
   return name;
 }
 
-function page(url: string, ca: string): Promise<string> {
+function page(url: string, ca: string) {
   return new Promise((resolve, reject) => {
     get(url, { ca, agent: false }, (response) => text(response).then(resolve, reject)).on('error', reject);
   });
 }
 
-for (const [part, change] of Object.entries(broken)) {
+for (const [part, change] of Object.entries(broken))
   t.test(`if ${part} cannot be created from the new files, everything stays unchanged`, async (t) => {
     const { app, ask, as, configure, hook, keystone, keystoneToken, logged, names, portalPage, provider } =
       await setUp(t);
@@ -189,7 +189,6 @@ for (const [part, change] of Object.entries(broken)) {
     await app.reload();
     t.equal((await ask(alice, NAMESPACES)).status, 401, 'SIGHUP empties the caches that are in force');
   });
-}
 
 t.test('after the files are corrected, a reload applies all changes', async (t) => {
   const { app, ask, as, configure, hook, names, portalPage, provider } = await setUp(t);

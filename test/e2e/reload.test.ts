@@ -113,7 +113,7 @@ t.test(
     await mkdir(mount);
     let version = 0;
     /** As the kubelet does it: a new folder, a new link beside the old one, and a rename over it. */
-    async function publish({ cert, key }: KeyPair): Promise<void> {
+    async function publish({ cert, key }: KeyPair) {
       version += 1;
       const data = `..${version}`;
       await mkdir(join(mount, data));
@@ -123,7 +123,7 @@ t.test(
       await rename(join(mount, '..data_tmp'), join(mount, '..data'));
       if (version > 1) await rm(join(mount, `..${version - 1}`), { recursive: true });
     }
-    const servedName = async (): Promise<unknown> => {
+    const servedName = async () => {
       const socket = connect({ port: app.address.port, host: '127.0.0.1', ca: authority.cert });
       await once(socket, 'secureConnect');
       const name = socket.getPeerCertificate().subject.CN;

@@ -42,7 +42,7 @@ async function setUp(t: Test, keystone: RoleSiteOptions['keystone']) {
   };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('`cache drop` of the user, by name or id, or of the tenant removes cached roles', async (t) => {
     const { keystone, directory, erin, web, first, second, drop, keys, calls } = await setUp(t, {
       roleAssignments: { cacheTTL: '10m' },

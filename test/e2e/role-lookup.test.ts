@@ -4,13 +4,14 @@
  */
 import t from 'tap';
 import type { Target, User } from '../support/keystone/directory.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startRoleSite as setUp } from '../support/role-site.ts';
 import type { Mode } from '../support/testbed.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const IN_API = '/api/v1/namespaces/api/configmaps';
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
-function mayIn(namespace: string): string {
+function mayIn(namespace: string) {
   const resourceAttributes = { namespace, verb: 'list', resource: 'configmaps' };
   return JSON.stringify({
     kind: 'SelfSubjectAccessReview',
@@ -110,7 +111,7 @@ t.test(
 
 t.test('explain shows which roles were looked up, and on what', async (t) => {
   const { keystone, erin, web, ask, apiServer } = await setUp(t, { mode: 'shared' });
-  const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  const rules = [rule('create', 'explanations', 'stonegate.dev')];
   apiServer.seed.clusterRole('explain', rules);
   apiServer.seed.clusterRoleBinding('explain', 'explain', ['user:acme:erin']);
   const token = keystone.issue(erin);
@@ -131,7 +132,7 @@ t.test('explain shows which roles were looked up, and on what', async (t) => {
 
 t.test('an impersonated request does not have the looked-up roles, in self reviews either', async (t) => {
   const { keystone, erin, apiServer, ask } = await setUp(t);
-  const rules = [{ verbs: ['impersonate'], apiGroups: [''], resources: ['users'] }];
+  const rules = [rule('impersonate', 'users')];
   apiServer.seed.clusterRole('act-as', rules, { tenant: 'acme' });
   apiServer.seed.clusterRoleBinding('act-as', 'act-as', ['user:acme:erin'], { tenant: 'acme' });
   const headers = { 'content-type': 'application/json', 'impersonate-user': 'gina' };

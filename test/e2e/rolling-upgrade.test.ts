@@ -13,12 +13,13 @@ import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { checkOutPrevious } from '../support/high-availability/previous-release.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { askOnce } from '../support/open-request.ts';
 import { createPortalVisitor } from '../support/portal-visitor.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 import { MAIN, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
 const run = promisify(execFile);
 const CONFIG_MAPS = '/api/v1/namespaces/acme/configmaps';
@@ -35,12 +36,11 @@ async function setUp(t: Test) {
   t.teardown(() => redis.remove());
   await writeFile(join(folder, 'redis-url'), redis.url);
   const portalPort = await freePort();
-  const testbed = await createTestbed({ folder, mode: 'shared', portal: { port: portalPort } });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder, mode: 'shared', portal: { port: portalPort } });
   await admitProvisioner(testbed, { mode: 'shared' });
   await testbed.configure(configuration(testbed));
   const previous = checkOutPrevious(t);
-  const start = async (name: string, main: string): Promise<Version> => {
+  const start = async (name: string, main: string) => {
     const process = await serveStonegate(testbed.configFile, main);
     t.teardown(() => process.stop());
     await eventually(async () => (await process.admin('/readyz')).status === 200);
@@ -63,14 +63,8 @@ async function setUp(t: Test) {
 }
 
 /** A configuration that uses everything that replicas share. */
-function configuration({ keystone }: Testbed): Record<string, object> {
+function configuration({ keystone }: Testbed) {
   const unlimited = { perSecond: 1_000, burst: 1_000 };
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   return {
     authentication: {
       keystone: {
@@ -78,7 +72,7 @@ function configuration({ keystone }: Testbed): Record<string, object> {
         caFile: 'ca.crt',
         timeout: '60s',
         cacheTTL: '1h',
-        serviceCredential: { password },
+        serviceCredential: BRIDGE,
         roleAssignments: { cacheTTL: '1h' },
         revocationEvents: false,
       },
@@ -100,7 +94,7 @@ function configuration({ keystone }: Testbed): Record<string, object> {
  *
  * @param main of the version
  */
-async function identitySettings(main: string, file: string): Promise<string> {
+async function identitySettings(main: string, file: string) {
   const folder = dirname(main);
   const [path, name] = existsSync(join(folder, 'app/configuration.ts'))
     ? ['app/configuration.ts', 'parseStonegate']
@@ -120,7 +114,7 @@ type Site = Awaited<ReturnType<typeof setUp>>;
 
 /** What one version stores and the other finds, in both directions. */
 /** @returns the name of the form in which a version stores sessions of the portal */
-function sessionForm(main: string): string | undefined {
+function sessionForm(main: string) {
   const text = readFileSync(join(dirname(main), 'features/portal/portal-storage.ts'), 'utf8');
   return /'(portal-session-\d+)'/.exec(text)?.[1];
 }
@@ -132,7 +126,7 @@ function inBothDirections({ versions: [previous, current] }: Site) {
   ];
 }
 
-async function periodicRuns({ process }: Version): Promise<number> {
+async function periodicRuns({ process }: Version) {
   const series =
     /^stonegate_(?:controller_runs_total\{controller="bindings"|bindings_runs_total\{trigger="periodic"),result="ok"\} (\d+)/m;
   return Number(series.exec((await process.admin('/metrics')).text)?.[1] ?? 0);

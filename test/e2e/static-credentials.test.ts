@@ -29,9 +29,8 @@ async function setUp(t: Test) {
   for (const [tenant, user] of [
     ['acme', 'acme:token:dave'],
     ['globex', 'globex:basic:erin'],
-  ] as const) {
+  ] as const)
     seed.clusterRoleBinding('written', 'worker', [`user:${user}`], { tenant });
-  }
   return { ...stonegate, folder };
 }
 

@@ -5,6 +5,7 @@
 import { request } from 'node:https';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../support/apiserver/json.ts';
+import { rule } from '../support/policy-rule.ts';
 import { encodeObject, type Message } from '../support/protobuf.ts';
 import { type Ask, type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
@@ -13,7 +14,7 @@ const ACME = { tenant: 'acme' };
 const JSON_TYPE = { 'content-type': 'application/json' };
 const REVIEW_RESOURCES = ['subjectaccessreviews', 'localsubjectaccessreviews'];
 
-async function start(t: Test): Promise<RunningStonegate> {
+async function start(t: Test) {
   const stonegate = await startStonegate(t, {
     mode: 'arktos',
     configuration: { authentication: { tokenReview: {} } },
@@ -31,19 +32,19 @@ async function start(t: Test): Promise<RunningStonegate> {
   seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], ACME);
   // The system tenant's role grants nothing, that of the tenant everything.
   seed.clusterRole('view', []);
-  seed.clusterRole('view', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], ACME);
+  seed.clusterRole('view', [rule('*', '*', '*')], ACME);
   return stonegate;
 }
 
 /** A token of mia, who may only write bindings and reviews. */
-function tokenOf({ keystone }: RunningStonegate): string {
+function tokenOf({ keystone }: RunningStonegate) {
   const { directory } = keystone;
   const [mia, project] = [directory.user('acme', 'mia'), directory.project('acme', 'web')];
   directory.assign(mia, 'member', { project });
   return keystone.issue(mia, { project });
 }
 
-function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject {
+function binding(name: string, roleRef: JsonObject, version = 'v1') {
   return {
     kind: 'RoleBinding',
     apiVersion: `${RBAC}/${version}`,
@@ -55,17 +56,17 @@ function binding(name: string, roleRef: JsonObject, version = 'v1'): JsonObject 
 }
 
 const PROTOBUF_TYPE = { 'content-type': 'application/vnd.kubernetes.protobuf' };
-const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE): Ask => ({
+const post = (body: unknown, headers: Ask['headers'] = JSON_TYPE) => ({
   method: 'POST',
   headers,
   body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
 });
 
-const patch = (type: string, body: unknown): Ask => ({
+const patch = (type: string, body: unknown) => ({
   ...post(body, { 'content-type': `application/${type}` }),
   method: 'PATCH',
 });
-const put = (body: unknown): Ask => ({ ...post(body), method: 'PUT' });
+const put = (body: unknown) => ({ ...post(body), method: 'PUT' });
 
 /** The API server's response to Stonegate's own credential, impersonating mia. */
 function direct({ apiServer, authority }: RunningStonegate, path: string, { method, body }: Ask) {
@@ -159,7 +160,7 @@ t.test('bindings of a tenant’s user', async (t) => {
       ACME,
     );
     apiServer.seed.clusterRoleBinding('binder', 'binder', ['user:acme:mia'], ACME);
-    apiServer.seed.clusterRole('given', [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }], ACME);
+    apiServer.seed.clusterRole('given', [rule('list', 'pods')], ACME);
     t.equal((await ask(token, place, post(binding('b', { name: 'given' })))).status, 201);
     const yaml = `kind: RoleBinding\nmetadata: {name: y}\nroleRef: {kind: ClusterRole, name: given}\n`;
     t.equal((await ask(token, place, post(yaml, { 'content-type': 'application/yaml' }))).status, 201);
@@ -178,7 +179,7 @@ t.test('bindings of a tenant’s user', async (t) => {
   });
 
   await t.test('a Role with rules that they lack is refused, although Arktos would accept it', async (t) => {
-    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
+    const rules = [rule('get', 'nodes')];
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules }, ACME);
     apiServer.seed.object(`${RBAC}/v1/roles`, 'team', { rules: [] });
     const body = binding('r', { kind: 'Role', name: 'team' });

@@ -41,7 +41,7 @@ class Attacker {
   }
 
   /** Statuses of the responses so far. */
-  get statuses(): number[] {
+  get statuses() {
     return [...this.#statuses.values()];
   }
 
@@ -50,7 +50,7 @@ class Attacker {
     number: number,
     fields: (index: number) => OutgoingHttpHeaders,
     each?: (stream: ClientHttp2Stream) => void,
-  ): void {
+  ) {
     let session: ClientHttp2Session | undefined;
     for (let index = 0; index < number; index += 1) {
       if (session === undefined || index % STREAMS === 0) {
@@ -70,7 +70,7 @@ class Attacker {
     }
   }
 
-  leave(): void {
+  leave() {
     for (const session of this.#sessions) session.destroy();
   }
 }
@@ -85,18 +85,13 @@ async function start(t: Test) {
   const attacker = new Attacker(stonegate, alice);
   t.teardown(() => attacker.leave());
   for (const token of [alice, bob]) t.equal((await ask(token, CONFIGMAPS)).status, 200);
-  const arrived = (matches: (method: string, url: string) => boolean): number =>
+  const arrived = (matches: (method: string, url: string) => boolean) =>
     stonegate.apiServer.requests.filter(isForClient).filter(({ method, url }) => matches(method, url)).length;
   return { stonegate, alice, bob, attacker, arrived };
 }
 
 /** Checks that bob's requests succeed. */
-async function checkService(
-  { ask }: RunningStonegate,
-  token: string,
-  t: Test,
-  meanwhile: string,
-): Promise<void> {
+async function checkService({ ask }: RunningStonegate, token: string, t: Test, meanwhile: string) {
   const statuses = [
     (await ask(token, CONFIGMAPS)).status,
     (await ask(token, '/apis')).status,
@@ -107,7 +102,7 @@ async function checkService(
 
 t.test('endless uploads of one tenant do not delay other tenants', async (t) => {
   const { stonegate, alice, bob, attacker, arrived } = await start(t);
-  const posts = (): number => arrived((method) => method === 'POST');
+  const posts = () => arrived((method) => method === 'POST');
   attacker.send(
     300,
     () => ({ ':method': 'POST', ...JSON_BODY, 'content-length': 1_000 }),
@@ -126,7 +121,7 @@ t.test('endless uploads of one tenant do not delay other tenants', async (t) => 
 
 t.test('D523 a tenant that attacks in every way does not stop other tenants', async (t) => {
   const { stonegate, alice, bob, attacker } = await start(t);
-  const reset = (stream: ClientHttp2Stream): void => {
+  const reset = (stream: ClientHttp2Stream) => {
     setImmediate(() => stream.close());
   };
   const ways: Readonly<Record<string, () => void>> = {
@@ -178,7 +173,7 @@ t.test('D523 a tenant that attacks in every way does not stop other tenants', as
   await checkService(stonegate, bob, t, 'all of it');
 });
 
-function openTunnel({ app, authority }: RunningStonegate, token: string): void {
+function openTunnel({ app, authority }: RunningStonegate, token: string) {
   const request = httpsRequest({
     host: '127.0.0.1',
     port: app.address.port,

@@ -13,9 +13,10 @@ import { freePort } from '../support/free-port.ts';
 import { contextsOf } from '../support/kubeconfig.ts';
 import { readFiles } from '../support/page-commands.ts';
 import { administration, policyFacts, readAbacFile, resolvedPolicies } from '../support/policies.ts';
+import { rule } from '../support/policy-rule.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 import { followPage, PAGE } from '../support/tenants-page.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 
 const skip = findKubectls().length === 0 && NO_KUBECTL;
 
@@ -36,8 +37,7 @@ t.test('the operator’s policies on the page are valid', async (t) => {
 
 t.test('a reader can follow docs/tenants.md on Arktos', { skip }, async (t) => {
   const folder = t.testdir({});
-  const testbed = await createTestbed({ folder, gitVersion: 'v0.9.0' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { folder, gitVersion: 'v0.9.0' });
   const port = await freePort();
   const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
   await prepareCrossTenant(testbed, {
@@ -53,12 +53,8 @@ t.test('a reader can follow docs/tenants.md on Arktos', { skip }, async (t) => {
   const kubeconfig = join(folder, 'kubeconfig');
   const place = { tenant: 'globex' };
   const writer = [
-    {
-      apiGroups: ['tenancy.stonegate.dev'],
-      resources: ['crosstenantpolicies'],
-      verbs: ['get', 'create', 'patch'],
-    },
-    { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
+    rule('get,create,patch', 'crosstenantpolicies', 'tenancy.stonegate.dev'),
+    rule('get,list,watch', 'pods'),
   ];
   testbed.apiServer.seed.clusterRole('writer', writer, place);
   testbed.apiServer.seed.clusterRoleBinding('writers', 'writer', ['user:globex:gina'], place);

@@ -5,16 +5,14 @@ import { createApiServer, type LoggedRequest } from '../support/apiserver/api-se
 import { eventually } from '../support/eventually.ts';
 import { startForKubectl } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
+import { rule } from '../support/policy-rule.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import { type Mode, OWN_TOKEN } from '../support/testbed.ts';
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
 const CERTIFICATE = { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } };
 const ROBOT = 'system:serviceaccount:default:robot';
-const EVERYTHING = [
-  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-  { verbs: ['*'], nonResourceURLs: ['*'] },
-];
+const EVERYTHING = [rule('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }];
 
 const WEBSOCKET = {
   connection: 'Upgrade',
@@ -36,7 +34,7 @@ function configurationOf(mode: Mode, own: 'token' | 'certificate', changes: obje
  * A service account of acme that may do everything there, in Arktos; in a cluster without tenants, in one
  * namespace.
  */
-function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode): string {
+function seedRobot({ apiServer: { seed } }: RunningStonegate, mode: Mode) {
   if (mode === 'arktos') {
     seed.clusterRoleBinding('robots', 'worker', [`user:${ROBOT}`], { tenant: 'acme' });
     return seed.serviceAccountToken({ name: 'robot', tenant: 'acme' });
@@ -50,7 +48,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
   const stonegate = await startStonegate(t, { ...options, mode, configuration });
   const { apiServer } = stonegate;
   /** What reached the API server while `action` ran, without Stonegate's own request for its version. */
-  const arrived = async (action: () => Promise<unknown>): Promise<LoggedRequest[]> => {
+  const arrived = async (action: () => Promise<unknown>) => {
     const before = apiServer.requests.length;
     await action();
     return apiServer.requests.slice(before).filter(isForClient);
@@ -59,7 +57,7 @@ async function start(t: Test, mode: Mode, changes: object = {}, options: Options
 }
 
 /** The request carries that token and nothing else that names a user. */
-function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT): void {
+function ownToken(t: Test, request: LoggedRequest | undefined, token: string, username = ROBOT) {
   const values = request?.rawHeaders.filter((_, i, raw) => raw[i - 1]?.toLowerCase() === 'authorization');
   t.same(values, [`Bearer ${token}`]);
   const others = Object.keys(request?.headers ?? {}).filter((name) => /^(?:impersonate|x-remote)/.test(name));
@@ -215,7 +213,7 @@ t.test('a service account is never taken for the one of the same name in the sys
     'the system tenant’s service account has its own rights',
   );
 
-  apiServer.seed.clusterRole('shells', [{ verbs: ['get'], apiGroups: [''], resources: ['pods/exec'] }], {
+  apiServer.seed.clusterRole('shells', [rule('get', 'pods/exec')], {
     tenant: 'globex',
   });
   apiServer.seed.clusterRoleBinding('shells', 'shells', [`user:${ROBOT}`], { tenant: 'globex' });
@@ -247,12 +245,7 @@ t.test(
 );
 
 /** @returns the subprotocol that was agreed on */
-async function openWebSocket(
-  t: Test,
-  { app, authority }: RunningStonegate,
-  path: string,
-  offered: string,
-): Promise<unknown> {
+async function openWebSocket(t: Test, { app, authority }: RunningStonegate, path: string, offered: string) {
   const headers = { ...WEBSOCKET, 'sec-websocket-protocol': offered };
   const asked = request({
     host: '127.0.0.1',

@@ -12,7 +12,7 @@ import { openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { runStonegate, type StonegateProcess, serveStonegate } from '../support/stonegate-process.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const USAGE = { records: 'usage.jsonl', metrics: true };
@@ -30,15 +30,14 @@ async function report(...words: string[]): Promise<Report> {
   return parsed;
 }
 
-async function usageOf(testbed: Testbed, tenant: string): Promise<Record<string, number>> {
+async function usageOf(testbed: Testbed, tenant: string) {
   const { rows } = await report(recordsOf(testbed));
   return rows.find((row) => row.tenant === tenant)?.usage ?? {};
 }
 
 /** Processes with this configuration, in front of one API server. */
 async function serve(t: Test, configuration: Record<string, object>, count = 1) {
-  const testbed = await createTestbed({ folder: t.testdir(), configuration });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { configuration });
   const processes: StonegateProcess[] = [];
   for (let n = 0; n < count; n += 1) {
     const process = await serveStonegate(testbed.configFile);
@@ -93,7 +92,7 @@ t.test('D539 the bytes and seconds of streams are counted while they are open', 
   const shell = await openExec(t, destination, token, 'SPDY/3.1');
   const sent = 100_000;
   shell.resume().write(Buffer.alloc(sent));
-  const counted = async (metric: string): Promise<number> => {
+  const counted = async (metric: string) => {
     const { text } = await stonegate.admin('/metrics/usage');
     const line = text.split('\n').find((each) => each.startsWith(`stonegate_usage_${metric}{tenant="acme"`));
     return Number(line?.split(' ').at(-1) ?? 0);

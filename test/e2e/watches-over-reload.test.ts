@@ -10,15 +10,8 @@ import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 const NAMESPACES = '/api/v1/namespaces';
 const CONFIG_MAPS = '/api/v1/configmaps';
 const ACCESS = { index: true, authorizers: ['Node', 'RBAC'] };
-interface Watched {
-  /** As `ADDED web`, or `ERROR 410`. */
-  readonly events: readonly string[];
-  readonly ended: boolean;
-  /** Whether the response broke off. */
-  readonly broken: boolean;
-}
 
-function follow(t: Test, response: IncomingMessage): Watched {
+function follow(t: Test, response: IncomingMessage) {
   t.teardown(() => response.destroy());
   let [text, ended, broken] = ['', false, false];
   response.on('data', (piece) => {
@@ -31,6 +24,7 @@ function follow(t: Test, response: IncomingMessage): Watched {
     broken = true;
   });
   return {
+    /** As `ADDED web`, or `ERROR 410`. */
     get events() {
       return text
         .split('\n')
@@ -43,15 +37,11 @@ function follow(t: Test, response: IncomingMessage): Watched {
     get ended() {
       return ended;
     },
+    /** Whether the response broke off. */
     get broken() {
       return broken;
     },
   };
-}
-
-interface Lists {
-  readonly namespaces: string;
-  readonly configMaps: string;
 }
 
 /** alice may do everything in the namespace `acme`, and sees no other. */
@@ -62,8 +52,8 @@ async function start(t: Test) {
   return { ...stonegate, alice };
 }
 
-async function revisions({ ask, alice }: RunningStonegate & { readonly alice: string }): Promise<Lists> {
-  const of = async (path: string): Promise<string> => {
+async function revisions({ ask, alice }: RunningStonegate & { readonly alice: string }) {
+  const of = async (path: string) => {
     const { metadata } = (await ask(alice, path)).json();
     return String(Object(metadata).resourceVersion);
   };

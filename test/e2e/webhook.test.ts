@@ -10,6 +10,7 @@ import { stringify } from 'yaml';
 import { configMapManifests } from '../../src/app/commands/rbac-manifests.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
 import { eventually } from '../support/eventually.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 import { createAuthority } from '../support/tls/authority.ts';
@@ -65,11 +66,7 @@ async function start(
 type Started = Awaited<ReturnType<typeof start>>;
 
 /** What the API server responds to a request with the token. */
-async function statusAs(
-  { apiServer, authority }: Started['stonegate'],
-  token: string,
-  path: string,
-): Promise<number> {
+async function statusAs({ apiServer, authority }: Started['stonegate'], token: string, path: string) {
   const options = { ca: authority.cert, agent: false, headers: { authorization: `Bearer ${token}` } };
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   get(`${apiServer.url}${path}`, options, (response) => {
@@ -80,17 +77,13 @@ async function statusAs(
 }
 
 /** Grants the rights that synchronisation needs according to the documentation. */
-function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']): void {
+function admitProvisioner(seed: Started['stonegate']['apiServer']['seed']) {
   const rbac = 'rbac.authorization.k8s.io';
   seed.token(PROVISIONER, { username: 'provisioner', groups: ['system:authenticated'] });
   seed.clusterRole('provisioner', [
-    { apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'create'] },
-    {
-      apiGroups: [rbac],
-      resources: ['rolebindings'],
-      verbs: ['get', 'list', 'create', 'update', 'delete'],
-    },
-    { apiGroups: [rbac], resources: ['clusterroles'], verbs: ['bind'] },
+    rule('get,create', 'namespaces'),
+    rule('get,list,create,update,delete', 'rolebindings', rbac),
+    rule('bind', 'clusterroles', rbac),
   ]);
   seed.clusterRoleBinding('provisioner', 'provisioner', ['user:provisioner']);
 }
@@ -116,7 +109,7 @@ t.test('a token', async (t) => {
   const alice = stonegate.keystone.directory.user('acme', 'alice');
   const web = stonegate.keystone.directory.project('acme', 'web');
 
-  for (const version of ['v1', 'v1beta1'] as const) {
+  for (const version of ['v1', 'v1beta1'] as const)
     t.test(`C242 a review of ${version} has a response in ${version}, without the token`, async (t) => {
       const { status, body } = await client.reviewToken(stonegate.keystoneToken('alice'), version);
       t.equal(status, 200);
@@ -148,7 +141,6 @@ t.test('a token', async (t) => {
         },
       });
     });
-  }
 
   t.test(
     'C244 of a service account, or of another issuer, is not authenticated, and Keystone never sees it',
@@ -189,9 +181,8 @@ t.test('a body that is not a review', async (t) => {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'gAAAAA' } };
 
   t.test('C243 gets a 400 with a Status', async (t) => {
-    for (const body of ['', { ...review, kind: 'Pod' }]) {
+    for (const body of ['', { ...review, kind: 'Pod' }])
       t.match(await client.post(body), { status: 400, body: { kind: 'Status', code: 400 } });
-    }
   });
 });
 
@@ -284,7 +275,7 @@ t.test('with a synchronisation file', async (t) => {
   const project = directory.project('acme', 'web');
   const alice = directory.user('acme', 'alice');
   admitProvisioner(seed);
-  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list'] }]);
+  seed.clusterRole('member', [rule('get,list', 'configmaps')]);
 
   t.test(
     'C240 every mapping that matches applies, in order: groups are added, the name is replaced',
@@ -314,7 +305,7 @@ t.test('in arktos mode, objects are synchronised into the user’s tenant', asyn
   const { seed } = stonegate.apiServer;
   const { directory } = stonegate.keystone;
   admitProvisioner(seed);
-  seed.clusterRole('member', [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }], {
+  seed.clusterRole('member', [rule('list', 'configmaps')], {
     tenant: 'acme',
   });
   const [oscar, ops] = [directory.user('Operators', 'oscar'), directory.project('Operators', 'ops')];

@@ -5,6 +5,7 @@
 import t from 'tap';
 import { whoCan } from '../../src/cli/who-can.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE, makeBridge } from '../support/keystone/bridge.ts';
 import {
   missingKeystone,
   passwordOf,
@@ -17,12 +18,6 @@ import { isAllowed, type KubernetesSite, startKubernetesSite } from '../support/
 import { printedBy } from '../support/printed-io.ts';
 
 const UNKNOWN = 'f'.repeat(32);
-const PASSWORD = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-} as const;
 
 /** Project `web` of acme: alice is a member directly, bob through a group, dave through an implied role. */
 async function seed(keystone: RealKeystone) {
@@ -35,8 +30,7 @@ async function seed(keystone: RealKeystone) {
   const plans = await make('projects', { name: 'plans', domain_id: globex });
   const user = (name: string, domain = acme) =>
     make('users', { name, domain_id: domain, password: `${name}-pass` });
-  const bridge = await user('bridge', 'default');
-  for (const name of ['reader', 'service']) await put(`/system/users/${bridge}/roles/${await role(name)}`);
+  await makeBridge(keystone);
   await put(`/projects/${web}/users/${await user('alice')}/roles/${member}`);
   await put(`/projects/${web}/users/${await user('dave')}/roles/${lead}`);
   await put(`/projects/${plans}/users/${await user('gina', globex)}/roles/${member}`);
@@ -71,10 +65,7 @@ async function bindTeams({ kubernetes }: KubernetesSite, { web, plans }: { web: 
 }
 
 t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKubernetes() }, async (t) => {
-  const keystone = await startRealKeystone();
-  let stopped: Promise<void> | undefined;
-  const stop = () => (stopped ??= keystone.stop());
-  t.teardown(stop);
+  const keystone = await startRealKeystone(t);
   const seeded = await seed(keystone);
   const site = await startKubernetesSite(t, {
     stonegateFiles: { 'bridge-password': 'bridge-pass' },
@@ -83,7 +74,7 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
       authentication: {
         keystone: {
           url: keystone.url,
-          serviceCredential: { password: PASSWORD },
+          serviceCredential: BRIDGE,
           timeout: '30s',
           cacheTTL: '1h',
         },
@@ -138,7 +129,7 @@ t.test('who-can with a real Keystone', { skip: missingKeystone() || missingKuber
 
   await t.test('if Keystone cannot be reached, the command warns and prints the rest', async (t) => {
     const before = await run();
-    await stop();
+    await keystone.stop();
     const { code, stdout, stderr } = await run('--people');
     t.equal(code, 0, stderr);
     t.match(stderr, 'stonegate who-can: Keystone cannot be asked for the people of each role\n');

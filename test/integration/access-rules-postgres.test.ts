@@ -24,7 +24,7 @@ const DOCUMENT = readFileSync(
 );
 
 /** The code in this language in the document. */
-function codeOf(language: string): string {
+function codeOf(language: string) {
   const found = DOCUMENT.match(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's'))?.[1];
   if (found === undefined) throw new Error(`the document has no ${language}`);
   return found;
@@ -51,7 +51,7 @@ function isService(module: object): module is Service {
   return 'rulesOf' in module && 'search' in module;
 }
 
-async function serviceOf(): Promise<Service> {
+async function serviceOf() {
   const module: unknown = await import(`data:text/javascript,${encodeURIComponent(codeOf('js'))}`);
   if (typeof module === 'object' && module !== null && isService(module)) return module;
   throw new Error('the document has no such functions');

@@ -32,8 +32,7 @@ t.test(
   'D421 D422 an access token follows its owner at a real Keystone',
   { skip: missingKeystone() },
   async (t) => {
-    const keystone = await startRealKeystone();
-    t.teardown(() => keystone.stop());
+    const keystone = await startRealKeystone(t);
     const { acme, user } = await seed(keystone);
     const alice = await user();
     const site = await startTokenStandIn(t, {

@@ -51,7 +51,7 @@ const metricsFile = z.strictObject({
 const { metrics } = metricsFile.parse(parse(readFileSync(FILE, 'utf8')));
 
 /** `build_query` of CloudKitty's `prometheus_base.py`, times the factor. */
-function quantity(name: string, project: string): string {
+function quantity(name: string, project: string) {
   const { groupby, metadata, factor, extra_args: args } = metrics[name] ?? fail(name);
   const rate = `${args.range_function}(${name}{project="${project}"}[${PERIOD}s])`;
   return `${args.aggregation_method}(${rate}) by (${[...groupby, ...metadata].join(', ')}) * ${factor}`;

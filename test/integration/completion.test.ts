@@ -32,7 +32,7 @@ const INTERACTIVE = {
   zsh: { file: '.zshrc', command: 'zsh -i' },
 } as const;
 
-for (const shell of ['bash', 'zsh'] as const) {
+for (const shell of ['bash', 'zsh'] as const)
   t.test(`${shell} completes commands, options, words and files`, { skip: missing(shell) }, async (t) => {
     const { file, command } = INTERACTIVE[shell];
     const folder = t.testdir({ 'a-file': '' });
@@ -47,7 +47,6 @@ for (const shell of ['bash', 'zsh'] as const) {
       TYPED.map(([, completed]) => completed),
     );
   });
-}
 
 t.test('fish completes commands, options, words and files', { skip: missing('fish') }, async (t) => {
   const folder = t.testdir({ 'a-file': '', script: scriptFor('fish') });

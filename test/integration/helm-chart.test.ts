@@ -27,6 +27,7 @@ import {
 import { helm, missing } from '../support/kubernetes/programs.ts';
 import { printedIO } from '../support/printed-io.ts';
 import { RUNBOOK } from '../support/prometheus/rules.ts';
+import { rows } from '../support/rows.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const skip = missing(helm());
@@ -52,7 +53,7 @@ t.test('without values the chart passes helm lint, but cannot be installed', { s
 t.test('the rendered configuration is valid, and names only files that are mounted', { skip }, async (t) => {
   const authority = await createAuthority();
   const pair = await authority.server('stonegate');
-  const content = (name: string): string => {
+  const content = (name: string) => {
     if (name === 'tls.crt') return pair.cert;
     if (name === 'tls.key') return pair.key;
     if (name === 'ca.crt') return authority.cert;
@@ -116,56 +117,51 @@ t.test('every sample configuration can be given to the chart', { skip }, async (
   }
 });
 
-const ROUTE = { enabled: true, host: 'k8s.example.com', parentRefs: [{ name: 'public' }] };
-const TLS = { certFile: 'tls.crt', keyFile: 'tls.key' };
+/** The values to which others are added, these as YAML, and what the refusal names. */
+const WRONG_VALUES = rows(`
+good | replica: 3 | replica
+good | replicas: two | replicas
+good | image: { digest: latest } | image.digest
+good | files: { one: { volume: x } } | files
+shared | configuration: { tenancy: { mode: other } } | configuration.*tenancy.*mode
+shared | configuration: { tenancy: { moed: shared } } | moed
+shared | configuration: { server: { workers: -1 } } | configuration.*server.*workers
+shared | configuration: { authentication: {} } | configuration.*authentication
+none | configuration: { authentication: { keystone: { url: "https://keystone.example.com/v3" } } } | tenancy
+shared | configuration: { admission: { tls: { certFile: tls.crt, keyFile: tls.key } } } | admission[.]caBundle
+arktos | configuration: { admission: {} } | stonegate manifests admission
+shared | { configuration: { admission: {} }, rbac: { create: false } } | stonegate manifests admission
+arktos | upstream: {} | upstream[.]existingSecret
+shared | { configuration: { publishing: { namespaces: [a] } }, rbac: { create: false } } | bindings[.]credential
+shared | configuration: { authorization: { crossTenantPolicies: true } } | configuration[.]authorization
+none | {} | configuration
+good | { redis: { enabled: true }, sealingKeys: { existingSecret: x } } | redis[.]url
+good | redis: { enabled: true, url: "redis://r" } | sealingKeys[.]existingSecret
+arktos | rbac: { constrained: true } | rbac[.]constrained
+good | ingress: { enabled: true } | ingress[.]host
+good | ingress: { enabled: true, host: k8s.example.com } | ingress[.]annotations
+good | tlsRoute: { enabled: true, host: k8s.example.com } | tlsRoute[.]parentRefs
+good | tlsRoute: { enabled: true, host: k8s.example.com, parentRefs: [{ name: public }], portalHost: p.example.com } | configuration[.]portal
+good | { tlsRoute: { enabled: true, host: k8s.example.com, parentRefs: [{ name: public }] }, service: { api: { enabled: false } } } | service[.]api[.]enabled`);
 
 t.test('a wrong value is refused by its name', { skip }, async (t) => {
-  const good = valuesOf(SAMPLES.get('shared') ?? '');
   const configuration = { tenancy: { mode: 'shared' }, authentication: KEYSTONE };
-  const arktos = {
-    configuration: { ...configuration, tenancy: { mode: 'arktos' } },
-    upstream: { existingSecret: 'stonegate-upstream' },
+  const bases: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+    none: {},
+    good: valuesOf(SAMPLES.get('shared') ?? ''),
+    shared: { configuration },
+    arktos: {
+      configuration: { ...configuration, tenancy: { mode: 'arktos' } },
+      upstream: { existingSecret: 'stonegate-upstream' },
+    },
   };
-  const cases = [
-    [{ ...good, replica: 3 }, /replica/],
-    [{ ...good, replicas: 'two' }, /replicas/],
-    [{ ...good, image: { digest: 'latest' } }, /image\/digest|image\.digest/],
-    [{ ...good, files: { one: { volume: 'x' } } }, /files/],
-    [{ configuration: { ...configuration, tenancy: { mode: 'other' } } }, /configuration.*tenancy.*mode/],
-    [{ configuration: { ...configuration, tenancy: { moed: 'shared' } } }, /moed/],
-    [{ configuration: { ...configuration, server: { workers: -1 } } }, /configuration.*server.*workers/],
-    [{ configuration: { ...configuration, authentication: {} } }, /configuration.*authentication/],
-    [{ configuration: { authentication: KEYSTONE } }, /tenancy/],
-    [{ configuration: { ...configuration, admission: { tls: TLS } } }, /admission\.caBundle/],
-    [
-      { ...arktos, configuration: { ...arktos.configuration, admission: {} } },
-      /stonegate manifests admission/,
-    ],
-    [
-      { configuration: { ...configuration, admission: {} }, rbac: { create: false } },
-      /stonegate manifests admission/,
-    ],
-    [{ ...arktos, upstream: {} }, /upstream\.existingSecret/],
-    [
-      { configuration: { ...configuration, publishing: { namespaces: ['a'] } }, rbac: { create: false } },
-      /bindings\.credential/,
-    ],
-    [
-      { configuration: { ...configuration, authorization: { crossTenantPolicies: true } } },
-      /configuration\.authorization/,
-    ],
-    [{}, /configuration/],
-    [{ ...good, redis: { enabled: true }, sealingKeys: { existingSecret: 'x' } }, /redis\.url/],
-    [{ ...good, redis: { enabled: true, url: 'redis://r' } }, /sealingKeys\.existingSecret/],
-    [{ ...arktos, rbac: { constrained: true } }, /rbac\.constrained/],
-    [{ ...good, ingress: { enabled: true } }, /ingress\.host/],
-    [{ ...good, ingress: { enabled: true, host: 'k8s.example.com' } }, /ingress\.annotations/],
-    [{ ...good, tlsRoute: { enabled: true, host: 'k8s.example.com' } }, /tlsRoute\.parentRefs/],
-    [{ ...good, tlsRoute: { ...ROUTE, portalHost: 'portal.example.com' } }, /configuration\.portal/],
-    [{ ...good, tlsRoute: ROUTE, service: { api: { enabled: false } } }, /service\.api\.enabled/],
-  ] as const;
-  for (const [values, name] of cases)
-    t.throws(() => render(t.testdir(), values), { message: name }, JSON.stringify(values));
+  for (const [base, text, name] of WRONG_VALUES) {
+    const added: Record<string, object> = parse(text);
+    const values = { ...bases[base], ...added };
+    if (added.configuration !== undefined)
+      values.configuration = { ...Object(bases[base]?.configuration), ...added.configuration };
+    t.throws(() => render(t.testdir(), values), { message: new RegExp(name) }, `${base}: ${text}`);
+  }
 });
 
 t.test('a pod gets as much time to end as the configuration gives to requests', { skip }, async (t) => {
@@ -325,7 +321,7 @@ t.test(
 const HELM_LABELS = new Set(['helm.sh/chart', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/version']);
 
 /** Renames the overlays' RBAC objects as the chart names them. */
-function nameInChart(text: string): string {
+function nameInChart(text: string) {
   return text.replaceAll(/stonegate-([a-z-]+):stonegate:stonegate/g, 'stonegate:stonegate-$1');
 }
 
@@ -350,7 +346,7 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, sorted(each)]));
 }
 
-function nameOf(value: unknown): string {
+function nameOf(value: unknown) {
   return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : '';
 }
 

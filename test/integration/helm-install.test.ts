@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
 import { createKubectl, findAllKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import {
@@ -12,29 +12,25 @@ import {
   type ManifestObject,
   objectsOf,
   podTemplateOf,
-  type Ran,
   runHelm,
   SAMPLES,
   template,
 } from '../support/chart.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
+import { startKubernetes } from '../support/kubernetes/api-server.ts';
 import { helm, missing, missingKubernetes } from '../support/kubernetes/programs.ts';
 
 const RESTRICTED = 'pod-security.kubernetes.io/enforce';
 const binary = findAllKubectls().at(-1);
 const skip = missing(helm()) || missingKubernetes() || (binary === undefined && NO_KUBECTL);
 
-interface Cluster {
-  readonly kubernetes: Kubernetes;
-  readonly kubectl: Kubectl;
-}
+type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 /** The namespace `stonegate` accepts only restricted pods; the kinds of optional objects are installed. */
-async function startCluster(): Promise<Cluster> {
-  const kubernetes = await startKubernetes();
+async function startCluster(t: Test) {
+  const kubernetes = await startKubernetes(t);
   const { url: server, authority, admin } = kubernetes;
-  const kubectl = createKubectl(binary ?? '', { server, ca: authority.cert, ...admin });
+  const kubectl = createKubectl(t, binary ?? '', { server, ca: authority.cert, ...admin });
   for (const [name, labels] of [
     ['stonegate', { [RESTRICTED]: 'restricted' }],
     ['other', {}],
@@ -51,14 +47,14 @@ async function startCluster(): Promise<Cluster> {
   return { kubernetes, kubectl };
 }
 
-async function must(kubectl: Kubectl, words: readonly string[], stdin?: string): Promise<string> {
+async function must(kubectl: Kubectl, words: readonly string[], stdin?: string) {
   const { code, stdout, stderr } = await kubectl.run(words, stdin);
   if (code !== 0) throw new Error(`kubectl ${words.join(' ')}: ${stderr}`);
   return stdout;
 }
 
 /** Submits the pod that a controller would create for the Deployment, and the pods of the chart itself. */
-async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly ManifestObject[]): Promise<void> {
+async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly ManifestObject[]) {
   const { metadata, spec } = podTemplateOf(objects);
   const pods: object[] = [{ metadata: { ...metadata, name: 'stonegate' }, spec }];
   pods.push(...objects.filter(({ kind }) => kind === 'Pod'));
@@ -66,11 +62,7 @@ async function podsAreAccepted({ kubernetes }: Cluster, objects: readonly Manife
 }
 
 t.test('at a kube-apiserver', { skip }, async (t) => {
-  const cluster = await startCluster();
-  t.teardown(async () => {
-    cluster.kubectl.close();
-    await cluster.kubernetes.stop();
-  });
+  const cluster = await startCluster(t);
 
   await t.test('every manifest of every sample is accepted, and has no unknown field', async (t) => {
     for (const [name, file] of SAMPLES) {
@@ -107,7 +99,7 @@ t.test('at a kube-apiserver', { skip }, async (t) => {
     const folder = t.testdir();
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, cluster.kubernetes.kubeconfig(cluster.kubernetes.admin));
-    const run = (...words: readonly string[]): Ran =>
+    const run = (...words: readonly string[]) =>
       runHelm(folder, [...words, '--namespace', 'stonegate', '--kubeconfig', kubeconfig]);
     const values = [
       '--values',
@@ -184,7 +176,7 @@ interface Release {
 }
 
 /** What Flux's helm-controller gives to Helm. */
-function fluxRelease(): Release {
+function fluxRelease() {
   const [, document] = parseAllDocuments(readFileSync('config/gitops/flux.yaml', 'utf8'));
   const { spec } = document?.toJS() ?? {};
   const { releaseName: release, targetNamespace: namespace, values } = spec;

@@ -23,18 +23,14 @@ import { createAuthority } from '../support/tls/authority.ts';
 const skip = missing(helm());
 const AUTHORITY = await createAuthority();
 
-async function printed(...words: readonly string[]): Promise<ManifestObject[]> {
+async function printed(...words: readonly string[]) {
   const { io, printed: output } = printedIO();
   if ((await manifests(words, io)) !== 0) throw new Error(output.stderr);
   return objectsOf(output.stdout);
 }
 
 /** What `manifests admission` prints for the configuration that the chart gives to the webhook. */
-async function printedAdmission(
-  t: Test,
-  objects: readonly ManifestObject[],
-  namespace: string,
-): Promise<ManifestObject[]> {
+async function printedAdmission(t: Test, objects: readonly ManifestObject[], namespace: string) {
   const configuration = find(objects, 'ConfigMap', 'stonegate-admission').data?.['stonegate.yaml'] ?? '';
   const folder = t.testdir({ 'stonegate.yaml': configuration, 'ca.crt': AUTHORITY.cert });
   const files = ['--config', join(folder, 'stonegate.yaml'), '--ca-file', join(folder, 'ca.crt')];
@@ -54,7 +50,7 @@ function comparable(objects: readonly ManifestObject[]): unknown {
   return all.sort((a, b) => nameOf(a).localeCompare(nameOf(b)));
 }
 
-const nameOf = ({ kind, metadata: { name } }: ManifestObject): string => `${kind} ${name}`;
+const nameOf = ({ kind, metadata: { name } }: ManifestObject) => `${kind} ${name}`;
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -62,7 +58,7 @@ interface Rule {
 }
 
 /** The same resources can be split into rules in several ways. */
-function each(rules: readonly Rule[]): string[] {
+function each(rules: readonly Rule[]) {
   const single = rules.flatMap(({ apiGroups, resources, ...rest }) =>
     apiGroups.flatMap((group) =>
       resources.map((resource) => `${group} ${resource} ${JSON.stringify(Object.entries(rest).sort())}`),
@@ -150,7 +146,7 @@ t.test('the pods of the webhook have the image and the places of the proxy', { s
   t.match(JSON.stringify(webhook), '"secretName":"issued"');
 });
 
-const ofKind = (objects: readonly ManifestObject[], wanted: string): ManifestObject[] =>
+const ofKind = (objects: readonly ManifestObject[], wanted: string) =>
   objects.filter(({ kind, metadata: { name } }) => kind === wanted && !name.includes(':stonegate-'));
 
 t.test(
@@ -191,7 +187,7 @@ t.test(
 );
 
 t.test('after the installation Helm says what users run, and what is left to apply', { skip }, async (t) => {
-  const notesOf = (sample: string, ...words: readonly string[]): string => {
+  const notesOf = (sample: string, ...words: readonly string[]) => {
     const release = ['install', 'stonegate', CHART, '--namespace', 'stonegate', '--dry-run=client'];
     const file = SAMPLES.get(sample) ?? '';
     const { stdout, stderr } = runHelm(t.testdir(), [...release, '--values', file, ...words]);

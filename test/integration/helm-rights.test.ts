@@ -3,15 +3,13 @@ import t from 'tap';
 import { manifests } from '../../src/app/commands/manifests.ts';
 import { configurationOf, find, type ManifestObject, objectsOf, render, SAMPLES } from '../support/chart.ts';
 import { helm, missing } from '../support/kubernetes/programs.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedIO } from '../support/printed-io.ts';
 
 const skip = missing(helm());
 
 /** The objects of `stonegate manifests rbac` for the rendered configuration. */
-async function printedRBAC(
-  objects: readonly ManifestObject[],
-  ...options: string[]
-): Promise<ManifestObject[]> {
+async function printedRBAC(objects: readonly ManifestObject[], ...options: string[]) {
   const { io, printed } = printedIO();
   const argv = ['rbac', '--config', '/etc/stonegate/stonegate.yaml', ...options];
   const sources = { readFile: async () => Buffer.from(configurationOf(objects)), env: {} };
@@ -82,9 +80,7 @@ t.test(
   },
 );
 
-const GRANTABLE = [
-  { apiGroups: ['example.com', 'tenancy.stonegate.dev'], resources: ['widgets'], verbs: ['get'] },
-];
+const GRANTABLE = [rule('get', 'widgets', 'example.com,tenancy.stonegate.dev')];
 
 const administration = {
   name: 'operators',
@@ -164,7 +160,7 @@ t.test('features are granted what stonegate manifests rbac prints for them', { s
 });
 
 t.test('Stonegate is not given rights that it would refuse to grant', { skip }, async (t) => {
-  const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['escalate'] }];
+  const grantable = [rule('escalate', 'widgets', 'example.com')];
   const objects = render(t.testdir(), {
     upstream: UPSTREAM,
     configuration: {
@@ -186,7 +182,7 @@ t.test('Helm refuses what Stonegate would refuse to publish or to grant', { skip
     publishing: { clusterScoped: [{ resource, names: '*' }] },
   });
   const granting = (resource: string) => ({
-    access: { grantable: [{ apiGroups: ['example.com'], resources: [resource], verbs: ['get'] }] },
+    access: { grantable: [rule('get', resource, 'example.com')] },
   });
   for (const section of [
     ofKinds('*'),

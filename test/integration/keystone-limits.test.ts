@@ -58,8 +58,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('limits of a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, shop, service } = await seed(keystone);
 
   await t.test('of one service are read, with those of every project and domain', async (t) => {
@@ -117,8 +116,7 @@ t.test('limits of a real Keystone', { skip: missingKeystone() }, async (t) => {
 });
 
 t.test('D230 a real Keystone with the model strict_two_level', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone('unified_limit.enforcement_model=strict_two_level');
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t, 'unified_limit.enforcement_model=strict_two_level');
   await keystone.make('services', { name: 'kubernetes', type: 'container-orchestration' });
   t.match(await readKeystoneLimits(clientOf(t, keystone, SYSTEM), KUBERNETES), {
     model: 'strict_two_level',

@@ -46,8 +46,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, service, alice, bob, bridge, roles, grant, withdraw } = await seed(keystone);
   const { url } = keystone;
   const asService = keystoneClient(t, { url, credential: bridgeWith(SERVICE_PROJECT) });
@@ -172,12 +171,11 @@ t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
     await keystone.call('PATCH', `/users/${bridge}`, { user: { password: 'bridge-pass' } });
     // Keystone stores revocations by the second, so that a token issued within that second is revoked too.
     let seen: unknown;
-    while (seen === undefined) {
+    while (seen === undefined)
       seen = await asService.validate(token).catch((error: unknown) => {
         t.match(error, unavailable);
         return undefined;
       });
-    }
     t.match(seen, { user: { name: 'alice' } });
   });
 

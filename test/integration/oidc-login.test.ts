@@ -8,8 +8,8 @@ import { decodeJwt } from 'jose';
 import t, { type Test } from 'tap';
 import { createOidcSource } from '../../src/cli/login/oidc-source.ts';
 import { eventually } from '../support/eventually.ts';
-import { createFakeTerminal, type FakeTerminal } from '../support/fake-terminal.ts';
-import { type OidcProvider, type OidcProviderOptions, startOidcProvider } from '../support/oidc/provider.ts';
+import { createFakeTerminal } from '../support/fake-terminal.ts';
+import { type OidcProviderOptions, startOidcProvider } from '../support/oidc/provider.ts';
 import { browse, type LoginUser, type Page } from '../support/oidc/scripted-browser.ts';
 
 const CAROL = { user: 'carol', password: 'carols password' };
@@ -17,17 +17,12 @@ const users = {
   carol: { password: CAROL.password, claims: { email: 'carol@acme.com', groups: ['developers'] } },
 };
 
-interface Scene {
-  readonly provider: OidcProvider;
-  source(values?: Parameters<typeof createOidcSource>[0]): ReturnType<typeof createOidcSource>;
-}
-
-async function scene(t: Test, options: Partial<OidcProviderOptions> = {}): Promise<Scene> {
+async function scene(t: Test, options: Partial<OidcProviderOptions> = {}) {
   const provider = await startOidcProvider({ users, ...options });
   t.teardown(() => provider.close());
   return {
     provider,
-    source: (values = {}) =>
+    source: (values: Parameters<typeof createOidcSource>[0] = {}) =>
       createOidcSource(
         {
           'issuer-url': provider.issuer,
@@ -41,7 +36,7 @@ async function scene(t: Test, options: Partial<OidcProviderOptions> = {}): Promi
 }
 
 /** A terminal whose browser is operated by `user`; `page` is the last page. */
-function withBrowser(t: Test, user: LoginUser): FakeTerminal & { page(): Promise<Page> } {
+function withBrowser(t: Test, user: LoginUser) {
   const ended: Promise<Page>[] = [];
   t.teardown(() => Promise.allSettled(ended));
   const terminal = createFakeTerminal({ browser: (url) => ended.push(browse(url, user)) });

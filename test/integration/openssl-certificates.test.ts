@@ -15,12 +15,12 @@ const installed = spawnSync('openssl', ['version']).status === 0;
 const skip = installed ? false : 'openssl is not installed: apt-get install openssl';
 const DOCUMENT = 'docs/authentication.md';
 
-function openssl(folder: string, words: readonly string[]): void {
+function openssl(folder: string, words: readonly string[]) {
   const { status, stderr } = spawnSync('openssl', words, { cwd: folder, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
 }
 
-function authorityIn(t: Test): string {
+function authorityIn(t: Test) {
   const folder = t.testdir({});
   const key = ['-newkey', 'rsa:2048', '-nodes', '-keyout', 'users-ca.key'];
   openssl(folder, ['req', '-x509', ...key, '-out', 'users-ca.crt', '-subj', '/CN=users', '-days', '10']);

@@ -11,10 +11,9 @@ const skip =
   missingKeystone() || (!hasClient && 'openstack is not installed: apt-get install python3-openstackclient');
 
 t.test('at a real Keystone', { skip }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const folder = t.testdir({});
-  const run = async (who: Readonly<Record<string, string>>, script: string): Promise<string> => {
+  const run = async (who: Readonly<Record<string, string>>, script: string) => {
     const shell = readersShell(folder);
     const env = {
       ...shell.env,

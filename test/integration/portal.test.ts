@@ -111,8 +111,7 @@ t.test(
   'a real Keystone signs in, lists projects and exchanges tokens',
   { skip: missingKeystone() },
   async (t) => {
-    const keystone = await startRealKeystone();
-    t.teardown(() => keystone.stop());
+    const keystone = await startRealKeystone(t);
     const login = createPasswordLogin({
       url: keystone.url,
       timeout: 10_000,

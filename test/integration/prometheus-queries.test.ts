@@ -62,7 +62,7 @@ t.test('dashboards and alerts', { skip }, async (t) => {
 });
 
 /** Makes the expression return 0 or 1 for every series, not only those for which the comparison is true. */
-function compared(expr: string): string {
+function compared(expr: string) {
   return expr.replace(/ (==|!=|>=|<=|>|<) /g, ' $1 bool ');
 }
 
@@ -70,7 +70,7 @@ function compared(expr: string): string {
 async function withoutSeries(
   prometheus: Prometheus,
   queries: readonly { readonly name: string; readonly expr: string }[],
-): Promise<string[]> {
+) {
   let left = queries;
   for (let scrapes = 0; left.length > 0 && scrapes < SCRAPES; scrapes += 1) {
     const found = await Promise.all(left.map(({ expr }) => prometheus.query(expr)));
@@ -80,12 +80,12 @@ async function withoutSeries(
   return left.map(({ name, expr }) => `${name}: ${expr}`);
 }
 
-async function nextScrape(prometheus: Prometheus): Promise<void> {
+async function nextScrape(prometheus: Prometheus) {
   const last = await scrapedAt(prometheus);
   await eventually(async () => (await scrapedAt(prometheus)) > last);
 }
 
-async function scrapedAt(prometheus: Prometheus): Promise<number> {
+async function scrapedAt(prometheus: Prometheus) {
   const [sample] = await prometheus.query('timestamp(up)');
   return Number(sample?.values[0]?.[1] ?? 0);
 }

@@ -5,6 +5,7 @@
  */
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE, makeBridge } from '../support/keystone/bridge.ts';
 import {
   missingKeystone,
   passwordOf,
@@ -15,27 +16,14 @@ import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
-const PASSWORD = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-} as const;
 
 async function roles(keystone: RealKeystone) {
-  const bridge = await keystone.make('users', {
-    name: 'bridge',
-    domain_id: 'default',
-    password: 'bridge-pass',
-  });
-  const [member, reader, service, lead, guest] = [
+  await makeBridge(keystone);
+  const [member, lead, guest] = [
     await keystone.role('member'),
-    await keystone.role('reader'),
-    await keystone.role('service'),
     await keystone.role('lead'),
     await keystone.role('guest'),
   ];
-  for (const each of [reader, service]) await keystone.call('PUT', `/system/users/${bridge}/roles/${each}`);
   await keystone.call('PUT', `/roles/${lead}/implies/${member}`);
   return { member, lead, guest };
 }
@@ -57,7 +45,7 @@ async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
     authentication: {
       keystone: {
         url: keystone.url,
-        serviceCredential: { password: PASSWORD },
+        serviceCredential: BRIDGE,
         timeout: '30s',
         cacheTTL: '1s',
         negativeCacheTTL: '1s',
@@ -89,12 +77,11 @@ async function setUp(t: Test, { keystone, called, member, bindings }: Site) {
 }
 
 t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { call, make } = keystone;
   const { member, lead, guest } = await roles(keystone);
 
-  for (const subjects of ['groups', 'users'] as const) {
+  for (const subjects of ['groups', 'users'] as const)
     await t.test(`every change of roles takes effect, bound as ${subjects}`, async (t) => {
       const called = `acme-${subjects}`;
       const bindings = { provision: 'periodic', interval: '200ms', subjects, maxDeletedShare: 1 };
@@ -153,7 +140,6 @@ t.test('rights of a real Keystone', { skip: missingKeystone() }, async (t) => {
       if (subjects === 'users') await eventually(() => inWeb().length === 0);
       t.notMatch(JSON.stringify(inWeb().map(({ object }) => object.subjects)), /alice/);
     });
-  }
 
   await t.test('bound as users, each user finds their bindings on their first request', async (t) => {
     const site = await setUp(t, {

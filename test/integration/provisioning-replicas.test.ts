@@ -5,10 +5,11 @@ import { createProxyProgram } from '../../src/app/proxy-program.ts';
 import { systemSources } from '../../src/config/load.ts';
 import { createLogger } from '../../src/observability/log.ts';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE } from '../support/keystone/bridge.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
-import { createTestbed, type Testbed } from '../support/testbed.ts';
+import { startTestbed, type Testbed } from '../support/testbed.ts';
 
-async function startReplica({ configFile }: Testbed): Promise<App> {
+async function startReplica({ configFile }: Testbed) {
   const program = createProxyProgram();
   const result = await program.load(configFile, systemSources);
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join('\n'));
@@ -21,26 +22,19 @@ async function startReplica({ configFile }: Testbed): Promise<App> {
 }
 
 /** The number of successful runs. */
-async function runsOf(app: App): Promise<number> {
+async function runsOf(app: App) {
   const series = 'stonegate_controller_runs_total{controller="bindings",result="ok"}';
   const line = (await app.metrics.text()).split('\n').find((each) => each.startsWith(series));
   return Number(line?.split(' ')[1] ?? 0);
 }
 
 t.test('only one of two replicas provisions', async (t) => {
-  const testbed = await createTestbed({ folder: t.testdir(), mode: 'shared' });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t, { mode: 'shared' });
   await admitProvisioner(testbed, { mode: 'shared' });
   const { keystone } = testbed;
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   await testbed.configure({
     authentication: {
-      keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+      keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
     },
     bindings: {
       provision: 'periodic',

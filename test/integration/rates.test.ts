@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts';
 import { runTokenScript } from '../support/rates/memory-accounts.ts';
 import { createRatesSite } from '../support/rates/processes.ts';
 import { type Read, recordedTelemetry } from '../support/recorded-telemetry.ts';
-import { createRedisServer, type RedisServer, redisMissing } from '../support/redis/redis-server.ts';
+import { createRedisServer, redisMissing } from '../support/redis/redis-server.ts';
 
 const missing = redisMissing();
 if (missing !== undefined) t.plan(0, missing);
@@ -23,7 +23,7 @@ const SLOW = { perSecond: 0.0001, burst: 90 };
 const TENANT = '{acme}';
 const KEYS = [TENANT, `${TENANT}:alice`];
 
-async function startRedis(t: Pick<Test, 'teardown'>, ...configuration: string[]): Promise<RedisServer> {
+async function startRedis(t: Pick<Test, 'teardown'>, ...configuration: string[]) {
   const server = await createRedisServer({ configuration });
   t.teardown(() => server.remove());
   return server;
@@ -66,12 +66,12 @@ async function startProcesses(
     }),
   );
   /** Asks all processes in turn. @returns how many requests were admitted */
-  const admitted = async (requests: number): Promise<number> => {
+  const admitted = async (requests: number) => {
     const asked = Array.from({ length: requests }, (_, at) => ask(undefined, { by: processes[at % 3] }));
     return (await Promise.all(asked)).filter((error) => error === undefined).length;
   };
   /** Asks until every process has a response from Redis. @returns how many requests were admitted */
-  const untilBack = async (): Promise<number> => {
+  const untilBack = async () => {
     let sum = 0;
     await eventually(async () => {
       sum += await admitted(3);
@@ -82,7 +82,7 @@ async function startProcesses(
   return { admitted, untilBack };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('D529 the Redis script decides as its model in the property tests', async (t) => {
     const server = await startRedis(t);
     const store = await connect(t, server.url);

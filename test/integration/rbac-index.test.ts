@@ -60,7 +60,7 @@ async function review(kubernetes: Kubernetes, user: RBACUser, question: Question
 }
 
 /** Calls `action` with the values in their order, a few at a time. */
-async function each<T>(values: readonly T[], action: (value: T) => Promise<void>): Promise<void> {
+async function each<T>(values: readonly T[], action: (value: T) => Promise<void>) {
   const left = values.values();
   await Promise.all(
     Array.from({ length: CONCURRENT }, async () => {
@@ -70,7 +70,7 @@ async function each<T>(values: readonly T[], action: (value: T) => Promise<void>
 }
 
 /** Every reason that the API server may give: which binding it finds first depends on its cache. */
-function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): string[] {
+function possibleReasons(index: RBACIndex, user: RBACUser, question: Question) {
   const namespace = 'path' in question ? '' : question.namespace;
   const granting = [...grantsOf(index.objectsOf(''), user, namespace, new Set())].filter(({ role }) =>
     role.rules.some((rule) => ruleAllows(rule, question)),
@@ -83,7 +83,7 @@ function possibleReasons(index: RBACIndex, user: RBACUser, question: Question): 
 }
 
 /** The errors in a refusal's reason, sorted. */
-function errorsIn(reason: string): string[] {
+function errorsIn(reason: string) {
   return reason
     .replace(/^RBAC: \[?/, '')
     .replace(/\]$/, '')
@@ -105,7 +105,7 @@ function differenceOf(index: RBACIndex, user: RBACUser, question: Question, serv
 }
 
 /** Creates or replaces the objects. */
-async function write(kubernetes: Kubernetes, objects: readonly RandomObject[]): Promise<void> {
+async function write(kubernetes: Kubernetes, objects: readonly RandomObject[]) {
   await each(objects, async ({ path, object }) => {
     const place = `${path}/${encodeURIComponent(object.metadata.name)}`;
     const found = await kubernetes.ask(kubernetes.admin, place);
@@ -115,7 +115,7 @@ async function write(kubernetes: Kubernetes, objects: readonly RandomObject[]): 
 }
 
 /** Waits until the controller has filled the aggregated roles from all roles that were written before. */
-async function aggregate(kubernetes: Kubernetes, round: number): Promise<void> {
+async function aggregate(kubernetes: Kubernetes, round: number) {
   const verb = `aggregated-${round}`;
   await write(kubernetes, [
     {
@@ -133,12 +133,12 @@ async function aggregate(kubernetes: Kubernetes, round: number): Promise<void> {
 }
 
 /** Writes one object of each kind, and waits until both the API server's RBAC and the index know them all. */
-async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Promise<void> {
+async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number) {
   const name = `marker-${round}`;
   const apiGroup = 'rbac.authorization.k8s.io';
   const subjects = [{ apiGroup, kind: 'User', name }];
   const rules = [{ verbs: ['mark'], apiGroups: [''], resources: ['markers'] }];
-  const object = (namespace: string, kind: 'Role' | 'ClusterRole'): RandomObject[] => [
+  const object = (namespace: string, kind: 'Role' | 'ClusterRole') => [
     { path: collection(namespace, `${kind.toLowerCase()}s`), object: { metadata: { name }, rules } },
     {
       path: collection(namespace, `${kind.toLowerCase()}bindings`),
@@ -148,7 +148,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Pr
   await write(kubernetes, [...object('n1', 'Role'), ...object('', 'ClusterRole')]);
   await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
   const marker: RBACUser = { tenant: '', username: name, groups: [] };
-  const mayMark = (namespace: string): Question => ({
+  const mayMark = (namespace: string) => ({
     ...{ verb: 'mark', apiGroup: '', resource: 'markers', subresource: '', name: '', tenant: '' },
     namespace,
   });
@@ -165,7 +165,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number): Pr
 }
 
 /** Deletes some of the bindings of earlier rounds. */
-async function deleteSome(kubernetes: Kubernetes, written: RandomObject[]): Promise<void> {
+async function deleteSome(kubernetes: Kubernetes, written: RandomObject[]) {
   const gone = written.filter((_, at) => at % 3 === 0);
   for (const object of gone) written.splice(written.indexOf(object), 1);
   await each(gone, async ({ path, object }) => {
@@ -216,8 +216,7 @@ t.test(
   'D006 D101 D102 D103 D105 D106 D107 D109 D114 D117 the index decides as the API server does',
   { skip },
   async (t) => {
-    const kubernetes = await startKubernetes({ controllers: true });
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t, { controllers: true });
     for (const name of NAMESPACES) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
     const index = await followRBAC(t, kubernetes);
     const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
@@ -268,8 +267,7 @@ t.test(
   'D110, D111, D113: the index authorizes a request by the same verb and name as the API server',
   { skip },
   async (t) => {
-    const kubernetes = await startKubernetes();
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t);
     for (const name of ['n1', 'n2']) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
     const rule = { verbs: ['get', 'list', 'watch', 'delete'], apiGroups: [''] };
     await write(kubernetes, [

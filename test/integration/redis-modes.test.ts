@@ -16,7 +16,7 @@ const missing = redisMissing();
 if (missing !== undefined) t.plan(0, missing);
 else defineTests();
 
-function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOptions>): SharedStore {
+function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOptions>) {
   return createRedisStore({
     timeout: 2_000,
     keyPrefix: 'stonegate:',
@@ -30,7 +30,7 @@ function connect(options: Pick<RedisStoreOptions, 'url'> & Partial<RedisStoreOpt
 }
 
 /** Whether the store can do what the cache needs: set, get, delete and publish. */
-async function works(store: SharedStore): Promise<boolean> {
+async function works(store: SharedStore) {
   const told: string[] = [];
   store.listen({ onMessage: (message) => told.push(message), onGap() {} });
   const names = ['stonegate:one', 'stonegate:two', 'stonegate:three'];
@@ -42,7 +42,7 @@ async function works(store: SharedStore): Promise<boolean> {
   return found?.map(String).join() === names.join() && gone?.every((value) => value === undefined) === true;
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test('the store works with Redis over TLS and a CA of its own', async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'stonegate-redis-tls-'));
     t.teardown(() => rmSync(folder, { recursive: true }));

@@ -47,7 +47,7 @@ async function setUp(t: { teardown(action: () => unknown): void }, server: Redis
     return made;
   }
 
-  const entries = async (): Promise<string[]> => {
+  const entries = async () => {
     const names = await server.command('KEYS', 'stonegate:entry:*');
     return Array.isArray(names) ? names.map(String) : [];
   };
@@ -55,7 +55,7 @@ async function setUp(t: { teardown(action: () => unknown): void }, server: Redis
   return { backend, replica, ready, entries };
 }
 
-function defineTests(): void {
+function defineTests() {
   t.test(
     'a response that arrives in time is used, even if the process was too busy to read it',
     async (t) => {

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { BRIDGE, makeBridge } from '../support/keystone/bridge.ts';
 import { bridgeWith, keystoneClient } from '../support/keystone/client.ts';
 import {
   missingKeystone,
@@ -17,18 +18,11 @@ import { startStonegate } from '../support/stonegate.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
 const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
-const PASSWORD = {
-  userName: 'bridge',
-  userDomainName: 'Default',
-  password: { fromFile: 'bridge-password' },
-  scope: { system: true },
-} as const;
 
 async function seed(keystone: RealKeystone) {
-  const [member, reader, service, lead] = [
+  const [member, reader, lead] = [
     await keystone.role('member'),
     await keystone.role('reader'),
-    await keystone.role('service'),
     await keystone.role('lead'),
   ];
   await keystone.call('PUT', `/roles/${lead}/implies/${member}`);
@@ -36,8 +30,7 @@ async function seed(keystone: RealKeystone) {
   const web = await keystone.make('projects', { name: 'web', domain_id: acme });
   const user = (name: string, domain = acme) =>
     keystone.make('users', { name, domain_id: domain, password: `${name}-pass` });
-  const bridge = await user('bridge', 'default');
-  for (const each of [reader, service]) await keystone.call('PUT', `/system/users/${bridge}/roles/${each}`);
+  await makeBridge(keystone);
   return { acme, web, member, reader, lead, user };
 }
 
@@ -54,7 +47,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
     authentication: {
       keystone: {
         url: keystone.url,
-        serviceCredential: { password: PASSWORD },
+        serviceCredential: BRIDGE,
         timeout: '30s',
         cacheTTL: '1h',
         roleAssignments: { cacheTTL: '1s' },
@@ -68,8 +61,7 @@ async function startBefore(folder: string, keystone: RealKeystone, web: string) 
 }
 
 t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, member, reader, user } = await seed(keystone);
   const stonegate = await startBefore(t.testdir(), keystone, web);
   const unscoped = (name: string) => keystone.login(passwordOf(name, 'acme', `${name}-pass`), 'unscoped');
@@ -121,7 +113,7 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
     'a user who is deleted': (id) => remove(`/users/${id}`),
     'a password that is reset': (id) => keystone.call('PATCH', `/users/${id}`, { user: { password: 'new' } }),
   };
-  for (const [index, [what, end]] of Object.entries(endings).entries()) {
+  for (const [index, [what, end]] of Object.entries(endings).entries())
     await t.test(`${what}: a revocation event ends access`, async (t) => {
       const name = `fay${index}`;
       const id = await user(name);
@@ -131,7 +123,6 @@ t.test('roles and tokens of a real Keystone', { skip: missingKeystone() }, async
       await end(id, token);
       await becomes(t, token, 401);
     });
-  }
 
   await t.test('the directory resolves groups and implied roles on the system too', async (t) => {
     const { directory } = keystoneClient(t, {

@@ -13,15 +13,14 @@ import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
 import { fakeExchange } from '../support/fake-exchange.ts';
 import { manifestsIn, seedManifests } from '../support/manifests.ts';
-import { createTestbed } from '../support/testbed.ts';
+import { startTestbed } from '../support/testbed.ts';
 import { inThirdMode, THIRD_FACTS, THIRD_MODE } from '../support/third-mode.ts';
 
 const STONEGATE = { kind: 'User', name: 'stonegate' } as const;
 
 /** Stonegate in the third mode, with the rights that it prints, at an API server that has tenants. */
 async function setUp(t: Test) {
-  const testbed = await createTestbed({ folder: t.testdir() });
-  t.teardown(() => testbed.close());
+  const testbed = await startTestbed(t);
   const { apiServer, configFile, configure } = testbed;
   await configure({
     tenancy: { mode: 'shared' },

@@ -31,8 +31,7 @@ async function seed(keystone: RealKeystone) {
 }
 
 t.test('a real Keystone', { skip: missingKeystone() }, async (t) => {
-  const keystone = await startRealKeystone();
-  t.teardown(() => keystone.stop());
+  const keystone = await startRealKeystone(t);
   const { acme, web, alice, developers, reader, login, user } = await seed(keystone);
   const put = (path: string) => keystone.call('PUT', path);
   const remove = (path: string) => keystone.call('DELETE', path);

@@ -130,6 +130,6 @@ export async function verdictOn(
 }
 
 /** The paths of the fields for which the request is refused. */
-export function refusedPaths({ violations }: ReviewDecision): string[] {
+export function refusedPaths({ violations }: ReviewDecision) {
   return violations.map(({ path }) => path);
 }

@@ -31,7 +31,7 @@ export function readAsArktos(path: string): Reading | undefined {
   return { tenant, namespace: own, group, resource, name, subresource: special === 'proxy' ? '' : third };
 }
 
-function takeScope(queue: string[], scope: string): string {
+function takeScope(queue: string[], scope: string) {
   const [first, name = '', next] = queue;
   if (first !== scope || next === undefined || next === 'status' || next === 'finalize') return '';
   queue.splice(0, 2);

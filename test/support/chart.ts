@@ -81,7 +81,7 @@ export function render(
 }
 
 /** JSON that every YAML parser reads in the same way. */
-function asciiOf(values: object): string {
+function asciiOf(values: object) {
   return JSON.stringify(values).replace(
     /[\u007f-\ud7ff\ue000-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -112,6 +112,6 @@ export function podTemplateOf(objects: readonly ManifestObject[]): NonNullable<W
 }
 
 /** The text of the configuration in the ConfigMap. */
-export function configurationOf(objects: readonly ManifestObject[]): string {
+export function configurationOf(objects: readonly ManifestObject[]) {
   return find(objects, 'ConfigMap').data?.['stonegate.yaml'] ?? '';
 }

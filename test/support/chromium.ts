@@ -7,7 +7,7 @@ const EXECUTABLE = '/usr/bin/chromium';
 /** Why a test that needs Chromium is skipped, and how to install it. */
 export const NO_CHROMIUM = 'chromium is not installed: apt-get install chromium';
 
-export const hasChromium = (): boolean => existsSync(EXECUTABLE);
+export const hasChromium = () => existsSync(EXECUTABLE);
 
 /** Chromium may send no requests except those of the pages that the test opens. */
 const FLAGS = [

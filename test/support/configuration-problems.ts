@@ -16,7 +16,7 @@ const SECTIONS = {
  * @param sections YAML of one line each, which replace the usual sections or are added to them
  * @param rest YAML after the sections
  */
-export function configurationText(sections: Readonly<Record<string, string>>, rest = ''): string {
+export function configurationText(sections: Readonly<Record<string, string>>, rest = '') {
   const lines = Object.entries({ ...SECTIONS, ...sections }).map(([name, value]) => `${name}: ${value}\n`);
   return lines.join('') + rest;
 }
@@ -25,6 +25,6 @@ export function parseSections(...given: Parameters<typeof configurationText>) {
   return parseStonegate(configurationText(...given), '/etc/stonegate');
 }
 
-export function problemsOfSections(...given: Parameters<typeof configurationText>): string[] {
+export function problemsOfSections(...given: Parameters<typeof configurationText>) {
   return parseSections(...given).problems.map(formatProblem);
 }

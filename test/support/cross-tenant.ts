@@ -54,15 +54,11 @@ export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantO
   registerWebhook(testbed);
 
   /** Replaces the policy file, and nothing else. */
-  const writePolicyFile = (lines: readonly AbacLine[]): Promise<void> =>
+  const writePolicyFile = (lines: readonly AbacLine[]) =>
     writeFile(join(folder, 'policies.jsonl'), lines.map(lineOf).join(''));
 
   /** Replaces the configuration and the policy file, and gives Stonegate the rights that it needs. */
-  async function configure({
-    abac,
-    authorization = {},
-    configuration = {},
-  }: CrossTenantOptions): Promise<void> {
+  async function configure({ abac, authorization = {}, configuration = {} }: CrossTenantOptions) {
     if (abac !== undefined) await writePolicyFile(abac);
     await testbed.configure({
       bindings: { credential: { tokenFile: 'provisioner-token' } },
@@ -113,7 +109,7 @@ export async function prepareCrossTenant(testbed: Testbed, options: CrossTenantO
   };
 }
 
-function lineOf(line: AbacLine): string {
+function lineOf(line: AbacLine) {
   return `${abacLine({ namespace: '*', apiGroup: '*', resource: '*', readonly: false, ...line })}\n`;
 }
 
@@ -121,7 +117,7 @@ function lineOf(line: AbacLine): string {
  * Registers the webhook that the section `admission` serves, in place of a registration without a server. The
  * API server calls it for each write.
  */
-export async function registerServedWebhook(testbed: Testbed, port: number): Promise<void> {
+export async function registerServedWebhook(testbed: Testbed, port: number) {
   const { configFile } = testbed;
   const files = ['--config', configFile, '--ca-file', join(dirname(configFile), 'ca.crt')];
   const url = `https://127.0.0.1:${port}`;
@@ -134,7 +130,7 @@ const LONG_AGO = { creationTimestamp: '2026-01-01T00:00:00Z' };
 const applyManifests = async ({ apiServer }: Testbed, argv: readonly string[], marks: JsonObject = {}) =>
   seedManifests(apiServer.seed, await printedManifests(...argv), marks);
 
-function registerWebhook({ apiServer }: Testbed): void {
+function registerWebhook({ apiServer }: Testbed) {
   apiServer.seed.object(
     'admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
     'stonegate-policies',

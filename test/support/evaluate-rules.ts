@@ -8,7 +8,7 @@ import type { ResourceQuestion } from '../../src/kubernetes/authorizer-attribute
 export type RulesQuestion = Omit<ResourceQuestion, 'tenant'>;
 
 /** @param rules for the question's verb, or for all verbs */
-export function rulesAllow(rules: AccessRules, question: RulesQuestion): boolean {
+export function rulesAllow(rules: AccessRules, question: RulesQuestion) {
   return [...rules.everywhere, ...rulesFor(rules, question.namespace)].some((rule) => covers(rule, question));
 }
 
@@ -23,7 +23,7 @@ function rulesFor(
 function covers(
   { verbs, apiGroups, resources, resourceNames }: AccessRule,
   { verb, apiGroup, resource, subresource, name }: RulesQuestion,
-): boolean {
+) {
   const wanted =
     subresource === '' ? ['*', resource] : ['*', `${resource}/${subresource}`, `*/${subresource}`];
   return (

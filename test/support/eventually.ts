@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** An error that `condition` throws counts as "not yet". */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>) {
   for (;;) {
     try {
       if (await condition()) return;

@@ -143,7 +143,7 @@ export function fakePipeline(changes: Partial<ServingStages> = {}): ServingStage
   };
 }
 
-function writeStatus(response: ResponseWriter, answer: StatusResponse, auditID: string): void {
+function writeStatus(response: ResponseWriter, answer: StatusResponse, auditID: string) {
   response.writeHead(answer.status.code, [...answer.headers, ['Audit-Id', auditID]]);
   response.end(JSON.stringify(answer.status));
 }

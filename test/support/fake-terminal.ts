@@ -25,7 +25,7 @@ export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTermi
   const interrupted = new AbortController();
   const said: string[] = [];
   const opened: string[] = [];
-  const noAnswer = async (question: string): Promise<string> => {
+  const noAnswer = async (question: string) => {
     throw new LoginError(`asked: ${question}`);
   };
   return {

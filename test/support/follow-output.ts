@@ -2,16 +2,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 
-export interface FollowedOutput {
-  /** Resolves once `isReached` is true for the whole output so far; rejects if the program ends first. */
-  until(isReached: (printed: string) => boolean): Promise<void>;
-  /** The whole standard output so far. */
-  readonly printed: string;
-  stop(): Promise<void>;
-}
-
 /** @param child a process that was just started */
-export function followOutput(child: ChildProcess): FollowedOutput {
+export function followOutput(child: ChildProcess) {
   let printed = '';
   let complaint = '';
   let hasEnded = false;
@@ -31,10 +23,12 @@ export function followOutput(child: ChildProcess): FollowedOutput {
     tell();
   });
   return {
+    /** The whole standard output so far. */
     get printed() {
       return printed;
     },
-    until(isReached) {
+    /** Resolves once `isReached` is true for the whole output so far; rejects if the program ends first. */
+    until(isReached: (printed: string) => boolean) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const check = () => {
         if (isReached(printed)) resolve();

@@ -18,7 +18,7 @@ const TRIES = 100;
 const given = new Set<number>();
 
 /** @param wanted is returned if it is free */
-export async function freePort(wanted: number = randomPort()): Promise<number> {
+export async function freePort(wanted: number = randomPort()) {
   let port = wanted;
   for (let tries = 0; tries < TRIES; tries += 1) {
     if (!given.has(port) && (await isFree(port))) {
@@ -30,9 +30,9 @@ export async function freePort(wanted: number = randomPort()): Promise<number> {
   throw new Error(`none of ${TRIES} ports was free`);
 }
 
-const randomPort = (): number => randomInt(LOWEST, LIMIT);
+const randomPort = () => randomInt(LOWEST, LIMIT);
 
-async function isFree(port: number): Promise<boolean> {
+async function isFree(port: number) {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

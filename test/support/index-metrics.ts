@@ -7,7 +7,7 @@ const INDEX = 'informer="rbac-index"';
 
 export async function indexMetrics({ metrics }: Pick<App, 'metrics'>) {
   const text = await metrics.text();
-  const value = (name: string, ...labels: readonly string[]): number => {
+  const value = (name: string, ...labels: readonly string[]) => {
     const line = text
       .split('\n')
       .find((each) => each.startsWith(`stonegate_${name}`) && labels.every((label) => each.includes(label)));

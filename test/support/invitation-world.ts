@@ -110,6 +110,6 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
 }
 
 /** The secret at the end of the link. */
-export function secretOf({ status: { link = '' } }: Awaited<ReturnType<Invitations['invite']>>): string {
+export function secretOf({ status: { link = '' } }: Awaited<ReturnType<Invitations['invite']>>) {
   return link.slice(link.lastIndexOf('/') + 1);
 }

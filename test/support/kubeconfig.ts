@@ -8,7 +8,7 @@ export interface Credential {
   readonly token?: string;
 }
 
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 interface Server {
   readonly url: string;
@@ -16,7 +16,7 @@ interface Server {
   readonly ca: string;
 }
 
-export function kubeconfigOf(server: Server, { token, certificate }: Credential): string {
+export function kubeconfigOf(server: Server, { token, certificate }: Credential) {
   return kubeconfigFor(server, {
     ...(token !== undefined && { token }),
     ...(certificate && {
@@ -27,7 +27,7 @@ export function kubeconfigOf(server: Server, { token, certificate }: Credential)
 }
 
 /** A kubeconfig in JSON, which is also YAML. */
-export function kubeconfigFor({ url, ca }: Server, user: object): string {
+export function kubeconfigFor({ url, ca }: Server, user: object) {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
@@ -46,7 +46,7 @@ export function contextsOf(
   { url, ca }: Server,
   tokens: Readonly<Record<string, string>>,
   namespaceOf: (context: string) => string = () => 'default',
-): string {
+) {
   const names = Object.keys(tokens);
   const cluster = { server: url, 'certificate-authority-data': base64(ca) };
   return stringify(

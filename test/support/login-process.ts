@@ -25,29 +25,20 @@ export function runLogin(
 ): Promise<LoginResult> {
   const child = spawn(process.execPath, [MAIN, command, ...words], { env: minimal(env) });
   const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
+  for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
     });
-  }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => resolve({ code, ...output }));
   });
 }
 
-export interface TerminalLogin {
-  /** The text that the user has seen so far. */
-  readonly screen: string;
-  sees(text: string): Promise<void>;
-  type(text: string): void;
-  readonly ended: Promise<number | null>;
-}
-
 /** Why a test that needs a terminal is skipped. */
 export const NO_TERMINAL = 'script is not installed: apt-get install bsdutils';
 
-export function hasTerminal(): boolean {
+export function hasTerminal() {
   return spawnSync('script', ['--version'], { stdio: 'ignore' }).status === 0;
 }
 
@@ -57,7 +48,7 @@ export function runLoginOnTerminal(
   env: Environment,
   stdout?: string,
   command: 'login' | 'kubeconfig' = 'login',
-): TerminalLogin {
+) {
   const shell = [process.execPath, MAIN, command, ...words].map(quote).join(' ');
   const redirected = stdout === undefined ? shell : `${shell} > ${quote(stdout)}`;
   const child: ChildProcess = spawn('script', ['-qefc', redirected, '/dev/null'], {
@@ -68,11 +59,12 @@ export function runLoginOnTerminal(
     screen += text;
   });
   return {
+    /** The text that the user has seen so far. */
     get screen() {
       return screen;
     },
-    sees: (text) => eventually(() => screen.includes(text)),
-    type: (text) => void child.stdin?.write(text),
+    sees: (text: string) => eventually(() => screen.includes(text)),
+    type: (text: string) => void child.stdin?.write(text),
     ended: new Promise((resolve, reject) => {
       child.once('error', reject);
       child.once('close', resolve);
@@ -90,7 +82,7 @@ export interface LoginKubeconfig {
 }
 
 /** A kubeconfig with which kubectl logs in by itself. */
-export function loginKubeconfig(options: LoginKubeconfig): string {
+export function loginKubeconfig(options: LoginKubeconfig) {
   const { server, ca, words, env, apiVersion = 'client.authentication.k8s.io/v1' } = options;
   const exec = {
     apiVersion,
@@ -107,6 +99,6 @@ function minimal(env: Environment): Environment {
   return { PATH, NODE_NO_WARNINGS: '1', ...(coverage && { NODE_V8_COVERAGE: coverage }), ...env };
 }
 
-function quote(word: string): string {
+function quote(word: string) {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

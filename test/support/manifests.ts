@@ -25,7 +25,7 @@ export function seedManifests(
   objects: readonly JsonObject[],
   marks: JsonObject = {},
   place: { readonly tenant?: string } = {},
-): void {
+) {
   for (const { apiVersion, kind, metadata, ...body } of objects) {
     const { name, labels = {} } = isObject(metadata) ? metadata : {};
     const resource = `${String(apiVersion)}/${String(kind).toLowerCase()}s`;

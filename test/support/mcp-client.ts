@@ -13,16 +13,7 @@ interface Message {
   readonly error?: unknown;
 }
 
-export interface McpClient {
-  /** @returns the whole answer, or what the server says is wrong */
-  ask(method: string, params?: object): Promise<Message>;
-  /** The names of all tools that the server offers. */
-  tools(): Promise<string[]>;
-  /** Ends the server. @returns its log */
-  close(): Promise<string>;
-}
-
-export async function startMcpServer(command: string, words: readonly string[]): Promise<McpClient> {
+export async function startMcpServer(command: string, words: readonly string[]) {
   const server = spawn(command, words, { env: { HOME: '/nonexistent' } });
   const log = text(server.stderr);
   const waiting = new Map<number, (message: Message) => void>();
@@ -30,7 +21,7 @@ export async function startMcpServer(command: string, words: readonly string[]):
     const message: Message = JSON.parse(line);
     if (message.id !== undefined) waiting.get(message.id)?.(message);
   });
-  const send = (message: object): void => {
+  const send = (message: object) => {
     server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   };
   let last = 0;
@@ -50,12 +41,15 @@ export async function startMcpServer(command: string, words: readonly string[]):
   });
   send({ method: 'notifications/initialized' });
   return {
+    /** @returns the whole answer, or what the server says is wrong */
     ask,
+    /** The names of all tools that the server offers. */
     async tools() {
       const { result } = await ask('tools/list');
       const { tools }: { tools: { name: string }[] } = JSON.parse(JSON.stringify(result));
       return tools.map(({ name }) => name).sort();
     },
+    /** Ends the server. @returns its log */
     async close() {
       server.removeAllListeners('exit');
       const ended = once(server, 'exit');

@@ -52,12 +52,12 @@ export function createMemoryObjects(): MemoryObjects {
     return copy;
   }
 
-  function note(verb: string, kind: ResourceKind, place: Place, name: string): void {
+  function note(verb: string, kind: ResourceKind, place: Place, name: string) {
     const path = [placeName(place), name].filter((part) => part !== '').join('/');
     writes.push(`${verb} ${kind.resource} ${path}`);
   }
 
-  function drop(kind: ResourceKind, place: Place, name: string): void {
+  function drop(kind: ResourceKind, place: Place, name: string) {
     objects.delete(objectKey(kind, place, name));
     if (kind.resource !== 'namespaces') return;
     for (const [key, one] of objects)
@@ -146,7 +146,7 @@ function merged(value: unknown, patch: unknown): unknown {
   return result;
 }
 
-function isSelected({ metadata: { labels = {} } }: StoredObject, selector: string): boolean {
+function isSelected({ metadata: { labels = {} } }: StoredObject, selector: string) {
   return (selector === '' ? [] : selector.split(',')).every((one) => {
     const [key = '', value] = one.split('=');
     return value === undefined ? labels[key] !== undefined : labels[key] === value;

@@ -82,7 +82,7 @@ export function replica(nextTurn?: (action: () => void) => void): NamespacesSite
   return namespacesSiteOf(site, { memory: namespacesMemory(site, nextTurn) });
 }
 
-export function see({ index }: NamespacesSite, { type, object }: Event): void {
+export function see({ index }: NamespacesSite, { type, object }: Event) {
   if (type === 'put') index.put(object);
   else index.delete(object);
 }

@@ -5,7 +5,7 @@ import type { PartRequest } from '../../src/features/all-namespaces/collect-page
 export type Contents = ReadonlyMap<string, readonly string[]>;
 
 /** The body of a list of one namespace. */
-export function listBody(contents: Contents, part: PartRequest, revision: string): Buffer {
+export function listBody(contents: Contents, part: PartRequest, revision: string) {
   const names = contents.get(part.namespace) ?? [];
   const from = Number(part.more ?? '0');
   const to = part.limit === undefined ? names.length : Math.min(names.length, from + part.limit);
@@ -17,7 +17,7 @@ export function listBody(contents: Contents, part: PartRequest, revision: string
 }
 
 /** `namespace/name` of each object of a merged list. */
-export function objectNames(list: unknown): string[] {
+export function objectNames(list: unknown) {
   const { items }: { items: { metadata: { name: string; namespace: string } }[] } = JSON.parse(String(list));
   return items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
 }

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { UpstreamPartsStreamer } from '../../src/kubernetes/upstream-ports.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 import { eventually } from './eventually.ts';
-import { type ReadStream, readStream } from './response-stream.ts';
+import { readStream } from './response-stream.ts';
 
 export interface OpenWatch {
   readonly namespace: string;
@@ -84,25 +84,14 @@ export function createWatches() {
   };
 }
 
-export interface WatchClient {
-  readonly text: string;
-  readonly ended: boolean;
-  /** `ADDED a/p1`, `BOOKMARK 5`, `ERROR 410`. */
-  readonly events: readonly string[];
-  /** The stream, for a test that reads slowly. */
-  readonly stream: ReadStream;
-  /** Simulates a client that disconnects. */
-  leave(): void;
-  until(events: readonly string[]): Promise<void>;
-}
-
 export function readWatch(
   answer: Pick<StreamedResponse, 'start'>,
   options?: Parameters<typeof readStream>[1],
-): WatchClient {
+) {
   const stream = readStream(answer, options);
   const eventsIn = () => stream.lines.map((line): WatchEvent => JSON.parse(line)).map(named);
   return {
+    /** The stream, for a test that reads slowly. */
     stream,
     get text() {
       return stream.text;
@@ -110,15 +99,18 @@ export function readWatch(
     get ended() {
       return stream.ended;
     },
+    /** `ADDED a/p1`, `BOOKMARK 5`, `ERROR 410`. */
     get events() {
       return eventsIn();
     },
+    /** Simulates a client that disconnects. */
     leave: () => stream.leave(),
-    until: (events) => eventually(() => JSON.stringify(eventsIn()) === JSON.stringify(events)),
+    until: (events: readonly string[]) =>
+      eventually(() => JSON.stringify(eventsIn()) === JSON.stringify(events)),
   };
 }
 
-function named({ type, object }: WatchEvent): string {
+function named({ type, object }: WatchEvent) {
   if (type === 'ERROR') return `ERROR ${object.code}`;
   const { name, namespace, resourceVersion, annotations } = object.metadata ?? {};
   if (type !== 'BOOKMARK') return `${type} ${namespace}/${name}`;

@@ -26,40 +26,16 @@ import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
 import { keystoneIdentity } from './identities.ts';
 import { outgoingOf } from './outgoing.ts';
-import { type ReadStream, readStream } from './response-stream.ts';
+import { readStream } from './response-stream.ts';
 import { createReviewed } from './reviewed.ts';
 
 const sharedMode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 
-export interface NamespacesReply {
-  readonly status: number;
-  readonly headers: HeaderList;
-  readonly text: string;
-  /** The names of the items or rows. */
-  readonly names: readonly string[];
-  readonly resourceVersion: string;
-  readonly continue: string;
-  readonly message: string;
-}
+export type NamespacesReply = ReturnType<typeof replyOf>;
 
-export interface WatchedEvent {
-  readonly type: string;
-  readonly name: string;
-  readonly resourceVersion: string;
-  readonly object: object;
-}
+export type WatchedEvent = ReturnType<typeof eventOf>;
 
-export interface NamespacesWatch {
-  /** The events since the last call, as `ADDED a`. */
-  read(): Promise<string[]>;
-  /** All events. */
-  readonly events: readonly WatchedEvent[];
-  readonly lines: readonly string[];
-  readonly ended: boolean;
-  close(): void;
-  /** The stream, for a test that reads slowly. */
-  readonly stream: ReadStream;
-}
+export type NamespacesWatch = ReturnType<typeof openWatch>;
 
 export interface NamespacesSite extends AccessIndexSite {
   outgoing(user: string | Identity, target: string, headers?: HeaderList, method?: string): Outgoing;
@@ -151,23 +127,23 @@ export function namespacesSiteOf(
   };
 }
 
-function openWatch(
-  answer: Pick<StreamedResponse, 'start'>,
-  options?: Parameters<typeof readStream>[1],
-): NamespacesWatch {
+function openWatch(answer: Pick<StreamedResponse, 'start'>, options?: Parameters<typeof readStream>[1]) {
   const stream = readStream(answer, options);
   let read = 0;
   return {
+    /** The stream, for a test that reads slowly. */
     stream,
     get lines() {
       return stream.lines;
     },
+    /** All events. */
     get events() {
       return stream.lines.map(eventOf);
     },
     get ended() {
       return stream.ended;
     },
+    /** The events since the last call, as `ADDED a`. */
     async read() {
       await new Promise((resolve) => setImmediate(resolve));
       const { lines } = stream;
@@ -179,7 +155,7 @@ function openWatch(
   };
 }
 
-function eventOf(line: string): WatchedEvent {
+function eventOf(line: string) {
   const event: { type: string; object: { metadata: Record<string, string>; rows?: { cells: string[] }[] } } =
     JSON.parse(line);
   const { type, object } = event;
@@ -187,7 +163,7 @@ function eventOf(line: string): WatchedEvent {
   return { type, name, resourceVersion, object };
 }
 
-function replyOf(status: number, headers: HeaderList, text: string): NamespacesReply {
+function replyOf(status: number, headers: HeaderList, text: string) {
   const body: {
     metadata?: { resourceVersion?: string; continue?: string };
     items?: { metadata: { name: string } }[];
@@ -200,6 +176,7 @@ function replyOf(status: number, headers: HeaderList, text: string): NamespacesR
     status,
     headers,
     text,
+    /** The names of the items or rows. */
     names: names ?? [],
     resourceVersion: body.metadata?.resourceVersion ?? '',
     continue: body.metadata?.continue ?? '',

@@ -51,12 +51,12 @@ export function missingLine(output: string, promised: readonly string[]): string
   });
 }
 
-function literally(part: string): string {
+function literally(part: string) {
   return part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
 }
 
 /** Creates a command on the reader's PATH. */
-export function makeCommand(file: string, script: string): void {
+export function makeCommand(file: string, script: string) {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `#!/bin/sh\n${script}\n`);
   chmodSync(file, 0o700);
@@ -91,7 +91,7 @@ export async function runShell(
  * The commands of each block of the page with the comment `run by TEST`. In a block that also shows output,
  * commands are the lines after `$ `.
  */
-export function commandsRunBy(test: string, page: string): string[] {
+export function commandsRunBy(test: string, page: string) {
   const fences = /^( *)<!-- run by (\S+) -->\n\1```(sh|console)\n(.*?)^\1```/gms;
   return [...readFileSync(page, 'utf8').matchAll(fences)]
     .filter(([, , by]) => by === test)

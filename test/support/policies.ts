@@ -48,7 +48,7 @@ export const ALICE_READS_PODS = {
 
 type AbacSpec = Readonly<Record<string, unknown>>;
 
-export function abacLine(spec: AbacSpec = ALICE_READS_PODS): string {
+export function abacLine(spec: AbacSpec = ALICE_READS_PODS) {
   return JSON.stringify({ apiVersion: 'abac.authorization.kubernetes.io/v1beta1', kind: 'Policy', spec });
 }
 

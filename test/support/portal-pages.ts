@@ -123,7 +123,7 @@ export function pageSources(rows: PageRows = {}): PageSources {
 
 export const PAGE_SOURCES = pageSources();
 
-function numbered(name: string, count: number): string[] {
+function numbered(name: string, count: number) {
   return Array.from({ length: count }, (_, at) => `${name}-${at}`);
 }
 

@@ -15,7 +15,7 @@ export const DIGESTS = `${PICTURES}/portal-pages.json`;
 
 export type Digests = Readonly<Record<string, { readonly page: string; readonly picture: string }>>;
 
-export const digestOf = (content: string | Buffer): string => hash('sha256', content);
+export const digestOf = (content: string | Buffer) => hash('sha256', content);
 
 const NOW = Date.UTC(2026, 10, 28, 9);
 const HOUR = 3_600_000;

@@ -34,7 +34,7 @@ export function createPortalVisitor({ ca, publicPort }: PortalVisitorOptions): P
   const cookies = new Map<string, string>();
   const formTokens = new Map<string, string>();
 
-  function receive({ headers }: IncomingMessage, body: string): void {
+  function receive({ headers }: IncomingMessage, body: string) {
     for (const line of headers['set-cookie'] ?? []) {
       const [name = '', value = ''] = (line.split(';', 1)[0] ?? '').split('=');
       if (line.includes('Max-Age=0')) cookies.delete(name);

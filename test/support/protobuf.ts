@@ -23,7 +23,7 @@ export function encodeMessage(message: Message): Uint8Array {
 }
 
 /** The object in `runtime.Unknown`, as clients and API servers send it. */
-export function encodeObject(apiVersion: string, kind: string, object: Message): Buffer {
+export function encodeObject(apiVersion: string, kind: string, object: Message) {
   const envelope = encodeMessage([
     [
       1,

@@ -9,18 +9,10 @@ import { provisionerManifests } from '../../src/app/commands/provisioner-manifes
 import { sync } from '../../src/app/commands/sync.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
 import type { RoleTarget } from '../../src/features/bindings/bindings-configuration.ts';
+import { BRIDGE } from './keystone/bridge.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
-
-export interface Provisioner {
-  /** Runs `stonegate sync` with these arguments. */
-  sync(...argv: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Runs `stonegate check`. */
-  check(): Promise<{ code: number; stdout: string; stderr: string }>;
-  /** Replaces the section `bindings`, and gives the configuration further ones. */
-  configureBindings(bindings: object, sections?: Record<string, object>): Promise<void>;
-}
 
 const TOKEN = 'provisioner-token';
 /** With the rights for quotas of tenants and of projects. */
@@ -41,7 +33,7 @@ export interface ProvisionerOptions {
 export async function admitProvisioner(
   { apiServer, keystone, configFile, configure }: Testbed,
   { mode, bindings = {}, targets = [], withQuotas }: ProvisionerOptions,
-): Promise<Provisioner> {
+) {
   apiServer.seed.token(TOKEN, { username: 'provisioner' });
   const roles = Object.fromEntries(targets.map((target, at) => [`role-${at}`, target]));
   const configuration = defaultConfiguration({
@@ -56,24 +48,21 @@ export async function admitProvisioner(
   const folder = dirname(configFile);
   await writeFile(join(folder, 'provisioner-token'), TOKEN);
   await writeFile(join(folder, 'bridge-password'), bridge.password);
-  const password = {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  };
   const configureBindings = (given: object, sections: Record<string, object> = {}) =>
     configure({
       ...{ ...withQuotas, ...sections },
       authentication: {
-        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: { password } },
+        keystone: { url: keystone.url, caFile: 'ca.crt', serviceCredential: BRIDGE },
       },
       bindings: { credential: { tokenFile: 'provisioner-token' }, ...given },
     });
   await configureBindings(bindings);
   return {
+    /** Replaces the section `bindings`, and gives the configuration further ones. */
     configureBindings,
-    sync: (...argv) => printedBy(sync, ['--config', configFile, ...argv]),
+    /** Runs `stonegate sync` with these arguments. */
+    sync: (...argv: readonly string[]) => printedBy(sync, ['--config', configFile, ...argv]),
+    /** Runs `stonegate check`. */
     check: () => printedBy(check, ['--config', configFile]),
   };
 }

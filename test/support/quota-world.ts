@@ -147,7 +147,7 @@ export function createQuotaWorld(hard: Readonly<Record<string, string>>, inAdvan
         return { quota: read, found: new Map(found) };
       },
       /** Writes the status, as the leader does. @returns whether no other client was faster */
-      async write(looked?: Looked): Promise<boolean> {
+      async write(looked?: Looked) {
         const { quota: read, found } = looked ?? self.look();
         const next = statuses.next(read, found);
         for (const kind of behind) self.list(kind);

@@ -86,7 +86,7 @@ export const rbacObjects: fc.Arbitrary<(StoredRole | StoredBinding | ReturnType<
   )
   .map(([roles, bindings]) => [...NAMESPACES.map((name) => namespace(name)), ...roles, ...bindings]);
 
-function keyOf({ resource, namespace: where, name }: StoredRole | StoredBinding): string {
+function keyOf({ resource, namespace: where, name }: StoredRole | StoredBinding) {
   return `${resource}/${where}/${name}`;
 }
 

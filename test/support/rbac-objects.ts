@@ -17,7 +17,7 @@ import { linesOf } from './rows.ts';
 let last = 100;
 
 /** A revision above all previous ones. */
-export function nextRevision(): number {
+export function nextRevision() {
   last += 1;
   return last;
 }
@@ -200,7 +200,7 @@ export function indexOf(...objects: readonly (StoredNamespace | StoredRole | Sto
 }
 
 /** Makes the index list exactly these objects. */
-export function listInto(index: RBACIndex, objects: readonly StoredObject[]): void {
+export function listInto(index: RBACIndex, objects: readonly StoredObject[]) {
   const revision = nextRevision();
   for (const resource of [
     'namespaces',

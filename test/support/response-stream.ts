@@ -1,31 +1,21 @@
 /** The client’s end of a streamed response: it reads everything until the test says that it stops reading. */
 import type { ResponseStream, StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 
-export interface ReadStream {
-  readonly text: string;
-  readonly lines: readonly string[];
-  readonly ended: boolean;
-  /** Simulates a client that stops reading; data that is written then is still part of `text`. */
-  pause(): void;
-  resume(): void;
-  /** Reads once and then stops again, as a slow client does. */
-  readOnce(): void;
-  leave(): void;
-}
+export type ReadStream = ReturnType<typeof readStream>;
 
 export function readStream(
   { start }: Pick<StreamedResponse, 'start'>,
   { reads = true }: { readonly reads?: boolean } = {},
-): ReadStream {
+) {
   const state = { text: '', ended: false, reads, writable: true };
   let drained: (() => void)[] = [];
   let stop = () => {};
-  function finish(): void {
+  function finish() {
     if (state.ended) return;
     state.ended = true;
     stop();
   }
-  function drain(): void {
+  function drain() {
     state.writable = true;
     const callbacks = drained;
     drained = [];
@@ -61,6 +51,7 @@ export function readStream(
     get ended() {
       return state.ended;
     },
+    /** Simulates a client that stops reading; data that is written then is still part of `text`. */
     pause() {
       state.reads = false;
       state.writable = false;
@@ -69,6 +60,7 @@ export function readStream(
       state.reads = true;
       drain();
     },
+    /** Reads once and then stops again, as a slow client does. */
     readOnce: drain,
     leave: finish,
   };

@@ -5,6 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { BRIDGE } from './keystone/bridge.ts';
 import { startStonegate } from './stonegate.ts';
 import type { Mode } from './testbed.ts';
 
@@ -48,20 +49,12 @@ export async function startRoleSite(
         namespace,
       });
   }
-  const serviceCredential = {
-    password: {
-      userName: 'bridge',
-      userDomainName: 'Default',
-      password: { fromFile: 'bridge-password' },
-      scope: { system: true },
-    },
-  };
   await configure({
     authentication: {
       keystone: {
         url: keystone.url,
         caFile: 'ca.crt',
-        serviceCredential,
+        serviceCredential: BRIDGE,
         roleAssignments: { cacheTTL: '1s' },
         ...changes,
       },

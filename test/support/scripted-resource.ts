@@ -93,7 +93,7 @@ function unlessAborted<T>(given: T | Promise<T>, signal: AbortSignal): Promise<T
   });
 }
 
-export function listOf(response: Exclude<ListResponse, number | Error>): string {
+export function listOf(response: Exclude<ListResponse, number | Error>) {
   if (typeof response === 'string') return response;
   const { items, revision = '10', next } = response;
   return JSON.stringify({

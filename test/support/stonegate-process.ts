@@ -16,21 +16,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-export interface StonegateProcess {
-  readonly pid: number;
-  /** The port to which clients connect. */
-  readonly port: number;
-  readonly adminPort: number;
-  /** 0 without a portal. */
-  readonly portalPort: number;
-  /** The lines that it has logged so far. */
-  readonly logged: readonly LogLine[];
-  admin(path: string): Promise<{ readonly status: number; readonly text: string }>;
-  signal(name: NodeJS.Signals): void;
-  readonly ended: Promise<Ended>;
-  /** Ends the process gracefully if it has not ended yet. */
-  stop(): Promise<void>;
-}
+export type StonegateProcess = Awaited<ReturnType<typeof served>>;
 
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -58,32 +44,30 @@ export function serveStonegate(configFile: string, main: string = MAIN): Promise
   return beginStonegate(configFile, main).serving;
 }
 
-export interface BegunStonegate {
-  /** Resolves when it serves, rejects if it ends first. */
-  readonly serving: Promise<StonegateProcess>;
-  /** Ends the process, serving or not, if it has not ended yet. */
-  stop(): Promise<void>;
-}
-
 /** Runs `stonegate serve`, for tests that use it while it starts. */
-export function beginStonegate(configFile: string, main: string = MAIN): BegunStonegate {
+export function beginStonegate(configFile: string, main: string = MAIN) {
   const started = start(['serve', '--config', configFile], main);
   const serving = served(started);
   // A test that stops it before it serves does not await this promise.
   serving.catch(() => undefined);
-  return { serving, stop: () => stop(started) };
+  return {
+    /** Resolves when it serves, rejects if it ends first. */
+    serving,
+    /** Ends the process, serving or not, if it has not ended yet. */
+    stop: () => stop(started),
+  };
 }
 
-async function stop({ child, ended }: Started): Promise<void> {
+async function stop({ child, ended }: Started) {
   if (!hasEnded(child)) child.kill('SIGINT');
   await ended;
 }
 
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+function hasEnded({ exitCode, signalCode }: ChildProcess) {
   return exitCode !== null || signalCode !== null;
 }
 
-async function served(started: Started): Promise<StonegateProcess> {
+async function served(started: Started) {
   const { child, output, ended } = started;
   const logged = (): LogLine[] => output.stderr.split('\n').flatMap(parseLine);
   const serving = (): LogLine | undefined =>
@@ -94,38 +78,37 @@ async function served(started: Started): Promise<StonegateProcess> {
   const adminPort = portOf(line.admin);
   return {
     pid: child.pid ?? 0,
+    /** The port to which clients connect. */
     port: typeof line.port === 'number' ? line.port : portOf(line.address),
     adminPort,
+    /** 0 without a portal. */
     portalPort: line.portal === undefined ? 0 : portOf(line.portal),
+    /** The lines that it has logged so far. */
     get logged() {
       return logged();
     },
-    async admin(path) {
+    async admin(path: string) {
       const response = await fetch(`http://127.0.0.1:${adminPort}${path}`, {
         headers: { connection: 'close' },
       });
       return { status: response.status, text: await response.text() };
     },
-    signal: (name) => void child.kill(name),
+    signal: (name: NodeJS.Signals) => void child.kill(name),
     ended,
+    /** Ends the process gracefully if it has not ended yet. */
     stop: () => stop(started),
   };
 }
 
-interface Started {
-  readonly child: ChildProcess;
-  readonly output: { stdout: string; stderr: string };
-  readonly ended: Promise<Ended>;
-}
+type Started = ReturnType<typeof start>;
 
-function start(words: readonly string[], main: string = MAIN): Started {
+function start(words: readonly string[], main: string = MAIN) {
   const output = { stdout: '', stderr: '' };
   const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
-  for (const name of ['stdout', 'stderr'] as const) {
+  for (const name of ['stdout', 'stderr'] as const)
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
     });
-  }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => resolve({ code, signal, ...output }));
@@ -140,7 +123,7 @@ function parseLine(text: string): LogLine[] {
   return typeof line === 'object' && line !== null ? [{ ...line }] : [];
 }
 
-function portOf(address: unknown): number {
+function portOf(address: unknown) {
   if (typeof address === 'object' && address !== null && 'port' in address) return Number(address.port);
   throw new Error(`no address: ${JSON.stringify(address)}`);
 }

@@ -106,7 +106,7 @@ export async function serveTestbed(
     },
     close: () => (closed ??= close()),
   };
-  async function close(): Promise<void> {
+  async function close() {
     client.close();
     await app.close();
     await testbed.close();

@@ -22,8 +22,8 @@ export interface Reader {
 }
 
 /** Runs the page's blocks for the mode in order, each in a separate shell. */
-export async function followPage(t: Test, { mode, folder, env, replace = {} }: Reader): Promise<void> {
-  const local = (text: string): string =>
+export async function followPage(t: Test, { mode, folder, env, replace = {} }: Reader) {
+  const local = (text: string) =>
     Object.entries(replace).reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
   const shell = readersShell(folder);
   const reader = { folder, env: { ...shell.env, ...env } };
@@ -34,7 +34,7 @@ export async function followPage(t: Test, { mode, folder, env, replace = {} }: R
     const script = local(fails === undefined ? commands : `if ( ${commands} ); then exit 3; fi`);
     const expected = promised.map(local);
     let result = await runShell(reader, script);
-    const isSo = (): boolean => result.code === 0 && missingLine(result.output, expected) === undefined;
+    const isSo = () => result.code === 0 && missingLine(result.output, expected) === undefined;
     if (repeated !== undefined && !isSo())
       await eventually(async () => {
         result = await runShell(reader, script);

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Test } from 'tap';
 import { stringify } from 'yaml';
 import { rbacManifests } from '../../src/app/commands/rbac-manifests.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
@@ -17,7 +18,7 @@ import type { Seed, Subject } from './apiserver/seed.ts';
 import { createKeystoneStandIn, type KeystoneStandIn } from './keystone/standin.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { type OidcProvider, startOidcProvider } from './oidc/provider.ts';
-import { type Authority, createAuthority } from './tls/authority.ts';
+import { createAuthority } from './tls/authority.ts';
 
 export type Mode = 'arktos' | 'shared';
 
@@ -41,20 +42,7 @@ export interface TestbedOptions {
   readonly onRequest?: (request: LoggedRequest) => void;
 }
 
-export interface Testbed {
-  readonly authority: Authority;
-  readonly apiServer: ApiServer;
-  readonly keystone: KeystoneStandIn;
-  readonly provider: OidcProvider;
-  readonly configFile: string;
-  /** The log of the pod `web` in acme's namespace `default`. */
-  readonly log: PodLog;
-  /** Replaces the configuration, with these members merged over it. */
-  configure(changes: Record<string, object>): Promise<void>;
-  /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
-  keystoneToken(name: 'alice' | 'bob'): string;
-  close(): Promise<void>;
-}
+export type Testbed = Awaited<ReturnType<typeof createTestbed>>;
 
 const DOMAINS = { alice: 'acme', bob: 'globex' } as const;
 /** Stonegate's own credential at the API server. */
@@ -62,7 +50,17 @@ export const OWN_TOKEN = 'stonegate-own-token';
 /** The portal as a client of the provider. */
 const PORTAL_CLIENT = { name: 'acme', clientID: 'portal', clientSecret: 'portal-client-secret' };
 
-export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
+/** A testbed that ends with the test; by default in the test's folder. */
+export async function startTestbed(
+  t: Pick<Test, 'testdir' | 'teardown'>,
+  options: Partial<TestbedOptions> = {},
+) {
+  const testbed = await createTestbed({ ...options, folder: options.folder ?? t.testdir() });
+  t.teardown(() => testbed.close());
+  return testbed;
+}
+
+export async function createTestbed(options: TestbedOptions) {
   const {
     folder,
     mode = 'arktos',
@@ -124,7 +122,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
   };
   for (const [name, content] of Object.entries(files))
     await writeFile(join(folder, name), content, { mode: 0o600 });
-  const configure = async (changes: Record<string, object>): Promise<void> => {
+  const configure = async (changes: Record<string, object>) => {
     const base: Record<string, object> = {
       ...configurationOf(apiServer, keystone, provider, options),
       ...(portal && { portal: portalOf(portal.port) }),
@@ -143,9 +141,12 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
     keystone,
     provider,
     configFile,
+    /** The log of the pod `web` in acme's namespace `default`. */
     log,
+    /** Replaces the configuration, with these members merged over it. */
     configure,
-    keystoneToken(name) {
+    /** A new token of `alice` (acme) or `bob` (globex), scoped to their project. */
+    keystoneToken(name: 'alice' | 'bob') {
       const user = keystone.directory.user(DOMAINS[name], name);
       const project = keystone.directory.project(DOMAINS[name], 'web');
       return keystone.issue(user, { project }, { life: tokenLife * 1_000 });
@@ -157,7 +158,7 @@ export async function createTestbed(options: TestbedOptions): Promise<Testbed> {
 }
 
 /** A `clouds.yaml` with a cloud for each user, named for the user's domain. */
-function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string): string {
+function cloudsOf({ url, directory }: KeystoneStandIn, cacert: string) {
   const clouds = Object.entries(DOMAINS).map(([name, domain]) => {
     const { password } = directory.user(domain, name);
     const who = { username: name, user_domain_name: domain, password };
@@ -225,7 +226,7 @@ function portalOf(port: number): object {
 }
 
 /** Gives Stonegate only what `stonegate manifests rbac` prints. */
-function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
+function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean) {
   const keystone = { url: 'https://keystone.example.com/v3' };
   const configuration = defaultConfiguration({
     tenancy: { mode },
@@ -240,10 +241,9 @@ function admitStonegate(seed: Seed, mode: Mode, tokenReview: boolean): void {
   seedManifests(seed, manifestsIn(manifests));
 }
 
-function seedKeystone({ directory }: KeystoneStandIn): void {
-  for (const [name, domain] of Object.entries(DOMAINS)) {
+function seedKeystone({ directory }: KeystoneStandIn) {
+  for (const [name, domain] of Object.entries(DOMAINS))
     directory.assign(directory.user(domain, name), 'member', { project: directory.project(domain, 'web') });
-  }
 }
 
 const WORK = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];

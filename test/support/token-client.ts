@@ -1,51 +1,35 @@
 /** The access tokens of a user, through Stonegate’s own API. */
 import { readJSON } from '../../src/lib/json-object.ts';
-import { isObject, type JsonObject } from './apiserver/json.ts';
+import { isObject } from './apiserver/json.ts';
 import type { Ask, HttpsClient, Reply } from './https-client.ts';
 
 export const TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const ROTATIONS = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
-
-/** Stonegate's own credential for Keystone. */
-export const BRIDGE = {
-  password: {
-    userName: 'bridge',
-    userDomainName: 'Default',
-    password: { fromFile: 'bridge-password' },
-    scope: { system: true },
-  },
-};
 
 export interface MadeToken {
   readonly name: string;
   readonly secret: string;
 }
 
-export interface TokenClient {
-  /** Posts an AccessToken, which by default is valid for an hour. */
-  post(credential: string, spec: object): Promise<Reply>;
-  make(credential: string, ...scopes: readonly string[]): Promise<MadeToken>;
-  rotate(credential: string, spec: object): Promise<Reply>;
-  revoke(credential: string, name: string): Promise<Reply>;
-  /** The tokens that the user sees. */
-  list(credential: string): Promise<readonly JsonObject[]>;
-}
+export type TokenClient = ReturnType<typeof createTokenClient>;
 
-export function createTokenClient({ ask }: Pick<HttpsClient, 'ask'>): TokenClient {
+export function createTokenClient({ ask }: Pick<HttpsClient, 'ask'>) {
   const create = (credential: string, path: string, kind: string, spec: object) =>
     ask(credential, path, posted({ apiVersion: 'stonegate.dev/v1alpha1', kind, spec }));
   const post = (credential: string, spec: object) =>
     create(credential, TOKENS, 'AccessToken', { expirationSeconds: 3_600, ...spec });
   return {
+    /** Posts an AccessToken, which by default is valid for an hour. */
     post,
-    async make(credential, ...scopes) {
+    async make(credential: string, ...scopes: readonly string[]) {
       const reply = await post(credential, { scopes });
       if (reply.status !== 201) throw new Error(`${reply.status}: ${reply.body}`);
       return madeToken(reply);
     },
-    rotate: (credential, spec) => create(credential, ROTATIONS, 'AccessTokenRotation', spec),
-    revoke: (credential, name) => ask(credential, `${TOKENS}/${name}`, { method: 'DELETE' }),
-    async list(credential) {
+    rotate: (credential: string, spec: object) => create(credential, ROTATIONS, 'AccessTokenRotation', spec),
+    revoke: (credential: string, name: string) => ask(credential, `${TOKENS}/${name}`, { method: 'DELETE' }),
+    /** The tokens that the user sees. */
+    async list(credential: string) {
       const list = readJSON((await ask(credential, TOKENS)).body);
       return isObject(list) && Array.isArray(list.items) ? list.items.filter(isObject) : [];
     },

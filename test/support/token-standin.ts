@@ -6,9 +6,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type AbacLine, prepareCrossTenant } from './cross-tenant.ts';
-import { type RunningStonegate, serveTestbed } from './stonegate.ts';
+import { BRIDGE } from './keystone/bridge.ts';
+import { serveTestbed } from './stonegate.ts';
 import { createTestbed, type Testbed } from './testbed.ts';
-import { BRIDGE, createTokenClient, type TokenClient } from './token-client.ts';
+import { createTokenClient } from './token-client.ts';
 
 export interface TokenStandInOptions {
   readonly tokens?: object;
@@ -21,17 +22,12 @@ export interface TokenStandInOptions {
   readonly prepare?: (testbed: Testbed) => Promise<unknown>;
 }
 
-export interface TokenStandIn extends RunningStonegate, TokenClient {
-  /** The members of the configuration at the start, besides those of the testbed. */
-  readonly base: Readonly<Record<string, object>>;
-  /** Replaces members of the configuration; they are in force when it resolves. */
-  reconfigure(changes: Record<string, object>): Promise<void>;
-}
+export type TokenStandIn = Awaited<ReturnType<typeof startTokenStandIn>>;
 
 export async function startTokenStandIn(
   t: Pick<Test, 'testdir' | 'teardown'>,
   { tokens = {}, configuration = {}, keystone, abac = [], prepare }: TokenStandInOptions = {},
-): Promise<TokenStandIn> {
+) {
   const folder = join(t.testdir({}), 'land');
   await mkdir(folder);
   const testbed = await createTestbed({ folder });
@@ -60,8 +56,10 @@ export async function startTokenStandIn(
   return {
     ...stonegate,
     ...createTokenClient(stonegate),
+    /** The members of the configuration at the start, besides those of the testbed. */
     base,
-    async reconfigure(changes) {
+    /** Replaces members of the configuration; they are in force when it resolves. */
+    async reconfigure(changes: Record<string, object>) {
       await testbed.configure({ ...base, ...changes });
       await stonegate.app.reload();
     },

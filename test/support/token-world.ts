@@ -182,7 +182,7 @@ export function createTokenWorld() {
     });
   }
 
-  function canSignIn(owner: Owner): boolean {
+  function canSignIn(owner: Owner) {
     return owner === 'alice' ? alice.isEnabled && !alice.isDeleted : carol.issuers.size > 0;
   }
 
@@ -201,7 +201,7 @@ export function createTokenWorld() {
     }
   }
 
-  async function flush(): Promise<void> {
+  async function flush() {
     for (let round = 0; round < 2 + 2 * made.size; round += 1) {
       clock.advance(200);
       await afterMicrotasks();
@@ -233,7 +233,7 @@ export function createTokenWorld() {
       // The scope authorizer makes the same check.
       return identity?.accessToken?.allows(CREATE_TOKENS) ? identity : undefined;
     },
-    note(identity: Identity, name: string, scopes: readonly string[], seconds: number): void {
+    note(identity: Identity, name: string, scopes: readonly string[], seconds: number) {
       const parent = identity.accessToken && made.get(identity.accessToken.id);
       const owner = identity.authenticator === 'keystone' ? 'alice' : 'carol';
       const end = clock.now() + seconds * 1_000;
@@ -248,15 +248,15 @@ export function createTokenWorld() {
       });
     },
     /** Lets time pass, and runs the tasks that are due. */
-    async pass(milliseconds: number): Promise<void> {
+    async pass(milliseconds: number) {
       clock.advance(milliseconds);
       await flush();
     },
-    setDomains(changed: Record<string, string>): void {
+    setDomains(changed: Record<string, string>) {
       domains = changed;
       for (const one of replicas) one.reload();
     },
-    setLongest(changed: string): void {
+    setLongest(changed: string) {
       longest = changed;
       for (const one of replicas) one.reload();
     },
@@ -264,7 +264,7 @@ export function createTokenWorld() {
      * Delivers what was written, and writes what became known. A token that was created with a token just as
      * carol signed in has her previous groups until her next sign-in, so she signs in once more.
      */
-    async settle(): Promise<void> {
+    async settle() {
       await flush();
       if (!canSignIn('carol')) return;
       signIn('carol', 0);
@@ -325,6 +325,6 @@ const QUESTIONS = ['get', 'update', 'bind'].flatMap((verb) =>
   ),
 ) satisfies Question[];
 
-async function afterMicrotasks(): Promise<void> {
+async function afterMicrotasks() {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }

@@ -43,9 +43,9 @@ function violationsIn({ resource, object, oldObject }: AdmissionRequest, level: 
 }
 
 for (const file of readdirSync(FOLDER))
-  t.test(`${file}: an ordinary pod of a tenant is allowed at baseline`, async (t) => {
-    t.strictSame(violationsIn(readRequest(file), 'baseline'), []);
-  });
+  t.test(`${file}: an ordinary pod of a tenant is allowed at baseline`, async (t) =>
+    t.strictSame(violationsIn(readRequest(file), 'baseline'), []),
+  );
 
 t.test('an update of labels alone is allowed at every level', async (t) => {
   const update = readRequest('webhook-call-validating-update-pods-user.json');

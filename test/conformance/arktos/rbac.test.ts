@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
-import type { RBACUser } from '../../../src/rbac/attributes.ts';
 import { decide, grantsOf } from '../../../src/rbac/decide.ts';
 import {
   clusterRole,
@@ -67,11 +66,11 @@ const index = indexOf(
 );
 
 /** Arktos takes a user's tenant from the username. */
-function userOf(username: string, groups: readonly string[]): RBACUser {
+function userOf(username: string, groups: readonly string[]) {
   return { tenant: username.slice(0, username.indexOf(':')), username, groups };
 }
 
-function impersonated({ request }: Recording): RBACUser {
+function impersonated({ request }: Recording) {
   const values = (name: string) => request.headers.flatMap(([key, value]) => (key === name ? [value] : []));
   return userOf(values('Impersonate-User')[0] ?? '', values('Impersonate-Group'));
 }

@@ -1,10 +1,11 @@
 /** A stand-in with the objects of the server on which paths.tsv and the exchanges were recorded. */
-import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
+import { createApiServer } from '../../support/apiserver/api-server.ts';
 import type { Seed } from '../../support/apiserver/seed.ts';
+import { rule } from '../../support/policy-rule.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-export async function startRecordedCluster(): Promise<ApiServer> {
+export async function startRecordedCluster() {
   const server = await createApiServer({
     flavour: 'arktos',
     tokens: {
@@ -16,8 +17,8 @@ export async function startRecordedCluster(): Promise<ApiServer> {
   });
   const { seed } = server;
   seed.clusterRole('impersonator', [
-    { verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] },
-    { verbs: ['impersonate'], apiGroups: ['authentication.k8s.io'], resources: ['userextras/tier'] },
+    rule('impersonate', 'users,groups'),
+    rule('impersonate', 'userextras/tier', 'authentication.k8s.io'),
   ]);
   seed.clusterRoleBinding('impersonator', 'impersonator', ['user:keystone-bridge']);
   seed.tenant('tenant1');
@@ -66,7 +67,7 @@ export async function startRecordedCluster(): Promise<ApiServer> {
 }
 
 /** A user who may read one secret, and a secret of another tenant that was written last. */
-function seedSecrets(seed: Seed): void {
+function seedSecrets(seed: Seed) {
   const acme = { tenant: 'acme' };
   seed.tenant('acme');
   const mine = { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'] };

@@ -7,10 +7,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
 import { isObject, type JsonObject } from '../../support/apiserver/json.ts';
+import { rule } from '../../support/policy-rule.ts';
 import { ask } from './wire.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
-const ROLES = { apiGroups: [RBAC], verbs: ['*'], resources: ['roles', 'rolebindings', 'clusterroles'] };
+const ROLES = rule('*', 'roles,rolebindings,clusterroles', RBAC);
 
 async function startServer(t: Test): Promise<ApiServer> {
   const server = await createApiServer({
@@ -19,9 +20,7 @@ async function startServer(t: Test): Promise<ApiServer> {
   });
   t.teardown(() => server.close());
   const { seed } = server;
-  seed.clusterRole('impersonator', [
-    { verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] },
-  ]);
+  seed.clusterRole('impersonator', [rule('impersonate', 'users,groups')]);
   seed.clusterRoleBinding('impersonator', 'impersonator', ['user:stonegate']);
   for (const tenant of ['acme', 'globex']) seed.tenant(tenant);
   const acme = { tenant: 'acme' };
@@ -29,26 +28,20 @@ async function startServer(t: Test): Promise<ApiServer> {
   // dora may write roles, but has none of the rights that she would put into them.
   seed.clusterRole('rbac', [{ ...ROLES, verbs: ['get', 'list', 'create', 'update', 'delete'] }]);
   seed.clusterRoleBinding('dora', 'rbac', ['user:dora']);
-  seed.clusterRole('pods', [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'create'] }]);
+  seed.clusterRole('pods', [rule('get,list,create', 'pods')]);
   seed.roleBinding('ns', 'pods', ['group:grp:ns']);
   seed.clusterRole(
     'asker',
-    [
-      {
-        apiGroups: ['authorization.k8s.io'],
-        resources: ['subjectaccessreviews', 'localsubjectaccessreviews'],
-        verbs: ['create'],
-      },
-    ],
+    [rule('create', 'subjectaccessreviews,localsubjectaccessreviews', 'authorization.k8s.io')],
     acme,
   );
   seed.clusterRoleBinding('asker', 'asker', ['user:acme:asker'], acme);
-  const reader = [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }];
+  const reader = [rule('get,list', 'pods')];
   seed.clusterRole('reader', reader, acme);
   seed.roleBinding('guests', 'reader', ['group:stonegate:policy:x'], acme);
   seed.clusterRoleBinding('ops', 'pods', ['group:grp:ops']);
   seed.pod('p1', { tenant: 'globex', running: false });
-  seed.clusterRole('tadmin', [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], { tenant: 'globex' });
+  seed.clusterRole('tadmin', [rule('*', '*', '*')], { tenant: 'globex' });
   seed.clusterRoleBinding('tadmin', 'tadmin', ['user:globex:gina'], { tenant: 'globex' });
   return server;
 }
@@ -147,7 +140,7 @@ t.test(
     server.seed.clusterRole('manager', [{ ...ROLES, verbs: ['get', 'create'] }], acme);
     server.seed.clusterRoleBinding('manager', 'manager', ['user:acme:mia'], acme);
     server.seed.clusterRole('view', []);
-    server.seed.clusterRole('view', [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }], acme);
+    server.seed.clusterRole('view', [rule('list', 'pods')], acme);
     const pods = '/api/v1/tenants/acme/namespaces/default/pods';
     t.match(await send(server, 'acme:mia', pods), { status: 403 });
     await send(server, 'acme:mia', BINDINGS, binding('ClusterRole', 'view'));

@@ -145,7 +145,7 @@ function comparable(value: unknown, key = ''): unknown {
 /**
  * The first events of a watch, a user's rules and discovered resources come in no defined order.
  */
-function isUnordered(key: string, items: readonly unknown[]): boolean {
+function isUnordered(key: string, items: readonly unknown[]) {
   return (
     key.endsWith('Rules') ||
     (key === 'resources' && items.some(isObject)) ||

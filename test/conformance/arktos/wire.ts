@@ -15,8 +15,7 @@ export interface Answer {
 }
 
 /** The request of a watch that would not end by itself is aborted when the response head has arrived. */
-const endless = (path: string): boolean =>
-  /[?&]watch=|\/watch\//.test(path) && !path.includes('timeoutSeconds');
+const endless = (path: string) => /[?&]watch=|\/watch\//.test(path) && !path.includes('timeoutSeconds');
 
 export function ask(url: string, { method, path, headers, body }: Question): Promise<Answer> {
   return new Promise((resolve, reject) => {

@@ -22,7 +22,7 @@ async function recorded(name: string): Promise<readonly JSONObject[]> {
 const [claims = {}] = await recorded('claims.jsonl');
 
 /** The result of an expression as the value of an extra. */
-function outcomeOf(source: string): JSONObject {
+function outcomeOf(source: string) {
   let stage = 'does not compile';
   try {
     const expression = compileClaimsExpression(source);
@@ -45,7 +45,7 @@ t.test('an expression has the same result as in kube-apiserver', async (t) => {
 });
 
 /** Adds a tenant for each issuer, which Stonegate requires in addition to the file. */
-function problemsOf(text: string): string[] {
+function problemsOf(text: string) {
   const urls = [...text.matchAll(/url: "?([^"\n,}]+)/g)].flatMap(([, url]) => url?.trim() ?? []);
   const configuration = {
     apiVersion: 'stonegate.dev/v1alpha1',

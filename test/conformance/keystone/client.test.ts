@@ -72,7 +72,7 @@ async function verdict(one: Recording, credential?: KeystoneServiceCredential) {
   }
 }
 
-function expected({ name, response }: Recording, byItself: boolean): Verdict {
+function expected({ name, response }: Recording, byItself: boolean) {
   if (MISSPELT.has(name) || REFUSED_THOUGH_VALID.has(name)) return 'bad';
   if (response.status === 200) return 'a token';
   if (response.status === 404) return name === 'error-unknown-path' ? 'unavailable' : 'bad';

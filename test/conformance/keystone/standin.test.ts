@@ -3,50 +3,184 @@
  * status, the same relevant header fields and a body of the same shape.
  */
 import t from 'tap';
-import type { Target } from '../../support/keystone/directory.ts';
 import { recording } from '../../support/keystone/recordings.ts';
 import { createKeystoneStandIn } from '../../support/keystone/standin.ts';
 
-interface Asked {
-  /** Below `/v3`; the path of tokens if omitted. */
-  readonly path?: string;
-  readonly method?: string;
-  readonly query?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: unknown;
-}
+/**
+ * Each line has the name of a recording, then the caller's token and the validated token, then changes
+ * between their issue and the validation. A token is a user, with a scope behind a slash; `=` is the
+ * caller's own. A change sets a field, or gives or takes a role.
+ */
+const VALIDATIONS = `
+validate-self alice/web =
+validate-self-unscoped alice =
+validate-self-revoked alice/web = revoke:subject
+validate-expired-self alice/expired =
+validate-by-service-user-nocatalog bridge/service alice/web
+validate-by-system-reader auditor/system alice/web
+validate-own-other-token alice alice/web
+validate-other-user-by-ordinary-user bob/web alice/web
+validate-service-user-unscoped-token bridge alice/web
+validate-malformed-subject-token-by-ordinary-user alice/web malformed
+validate-subject-unscoped bridge/service alice
+validate-subject-domain bridge/service alice/acme
+validate-subject-system bridge/service auditor/system
+validate-subject-application-credential bridge/service credential
+validate-empty-access-rules-without-header bridge/service without-rules
+validate-access-rules-without-header bridge/service rules
+validate-access-rules-with-header bridge/service rules header
+validate-subject-trust bridge/service trust
+validate-subject-trust-impersonating bridge/service impersonating
+validate-trust-token-self-plain trust =
+validate-trust-token-self impersonating =
+validate-trust-token-by-trustee bob impersonating
+validate-trust-token-by-trustor alice impersonating
+validate-subject-trust-deleted bridge/service trust trust.deleted=true
+validate-expired bridge/service alice/expired
+validate-malformed-subject-token bridge/service malformed
+validate-no-subject-token bridge/service -
+validate-no-auth-token - alice/web
+validate-bad-auth-token malformed alice/web
+validate-revoked bridge/service alice/web revoke:subject
+validate-revoked-caller bridge/service alice/web revoke:caller
+validate-caller-deleted bridge/service alice/web bridge.deleted=true
+validate-caller-project-disabled bridge/service alice/web service.enabled=false
+validate-caller-lost-only-role bridge/service alice/web take:bridge:service:service
+validate-caller-lost-service-role bridge/service alice/web give:bridge:reader:service take:bridge:service:service
+effect-one-of-two-roles-removed bridge/service alice/web take:alice:member:web
+effect-only-role-removed bridge/service alice/web take:alice:member:web take:alice:reader:web
+effect-role-added bridge/service alice/web give:alice:developer:web
+effect-project-disabled bridge/service alice/web web.enabled=false
+effect-project-disabled-undone bridge/service alice/web web.enabled=false web.enabled=true
+effect-project-deleted bridge/service alice/web web.deleted=true
+effect-domain-disabled bridge/service alice/web acme.enabled=false
+effect-user-disabled bridge/service alice/web alice.enabled=false
+effect-user-deleted bridge/service alice/web alice.deleted=true
+effect-user-renamed bridge/service alice/web alice.name=alicia
+effect-application-credential-deleted bridge/service credential credential.deleted=true`;
+
+/** The name of a recording, the method with what it needs, the scope, and changes before the login. */
+const LOGINS = `
+auth-password-project-nocatalog password:alice:alice-pass web
+auth-password-unscoped-no-roles password:erin:erin-pass -
+auth-password-wrong password:alice:nope web
+auth-password-unknown-user password:who:nope web
+auth-password-unknown-project password:alice:alice-pass none
+auth-password-project-without-role password:erin:erin-pass web
+auth-password-system-without-role password:alice:alice-pass system
+auth-password-disabled-project password:alice:alice-pass web web.enabled=false
+auth-password-disabled-user password:alice:alice-pass web alice.enabled=false
+auth-password-user-of-disabled-domain password:alice:alice-pass web acme.enabled=false
+auth-application-credential-by-id credential -
+auth-application-credential-wrong-secret credential::nope -
+auth-application-credential-unknown credential:00000000000000000000000000000000:nope -
+auth-application-credential-same-scope credential web
+auth-application-credential-token-rescoped token:credential web
+auth-token-unscoped-to-project token:alice web
+auth-token-project-to-unscoped token:alice/web unscoped
+auth-token-project-to-project-without-role token:alice/web api
+auth-token-system-to-project token:auditor/system web
+auth-token-expired token:alice/expired web
+auth-token-malformed token:malformed web
+auth-trust-token-rescoped token:impersonating web
+auth-unknown-method magic -`;
+
+/** The name of a recording, the caller's token, the path with names of users, and changes before the call. */
+const LISTINGS = `
+role-assignments-direct-system auditor/system /role_assignments?user.id={auditor}&include_names
+role-assignments-effective-system auditor/system /role_assignments?user.id={auditor}&effective&include_names
+role-assignments-effective-group-and-project auditor/system /role_assignments?user.id={bob}&effective&include_names
+role-assignments-unknown-user auditor/system /role_assignments?user.id=00000000000000000000000000000000&effective
+role-assignments-by-service-user bridge/service /role_assignments?user.id={alice}&effective&include_names
+user-groups-by-system-reader auditor/system /users/{bob}/groups bob.groups=ops
+revocation-events-after-revoke bridge/service /OS-REVOKE/events?since=2020-01-01T00:00:00Z revoke:subject
+revocation-events-by-system-reader auditor/system /OS-REVOKE/events`;
+
+const RULE = { id: '0'.repeat(32), path: '/v2.1/servers', method: 'GET', service: 'compute' };
+const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
 
 async function createScene() {
   const keystone = await createKeystoneStandIn();
   const { directory } = keystone;
-  const web = directory.project('acme', 'web');
-  const api = directory.project('acme', 'api');
-  const service = directory.project('Default', 'service');
+  const projects = {
+    web: directory.project('acme', 'web'),
+    api: directory.project('acme', 'api'),
+    service: directory.project('Default', 'service'),
+  };
+  const { web, service } = projects;
   const acme = directory.domain('acme');
-  const [alice, bob, erin] = ['alice', 'bob', 'erin'].map((name) => directory.user('acme', name));
-  const bridge = directory.user('Default', 'bridge');
-  const auditor = directory.user('Default', 'auditor');
-  if (!alice || !bob || !erin) throw new Error('no users');
+  const users = {
+    alice: directory.user('acme', 'alice'),
+    bob: directory.user('acme', 'bob'),
+    erin: directory.user('acme', 'erin'),
+    bridge: directory.user('Default', 'bridge'),
+    auditor: directory.user('Default', 'auditor'),
+  };
+  const { alice, bob, bridge, auditor } = users;
   directory.assign(alice, 'member', { project: web });
   directory.assign(alice, 'reader', { project: web });
   directory.assign(bob, 'reader', { project: web });
   directory.assign(alice, 'admin', { domain: acme });
   directory.assign(bridge, 'service', { project: service });
   directory.assign(auditor, 'reader', { system: true });
-  const own = keystone.issue(bridge, { project: service });
-  const aliceWeb = keystone.issue(alice, { project: web });
+  const objects: Record<string, object> = { ...projects, ...users, acme };
+  const scopes = {
+    web: { project: web },
+    service: { project: service },
+    acme: { domain: acme },
+    system: { system: true },
+    expired: { project: web },
+  } as const;
 
-  async function ask({
-    path = '/auth/tokens',
-    method = 'GET',
-    query = '?nocatalog',
-    headers = {},
-    body,
-  }: Asked) {
-    const response = await fetch(`${keystone.url}${path}${query}`, {
-      method,
+  function credential(options?: { accessRules: unknown[] }) {
+    const made = directory.applicationCredential(alice, web, options);
+    objects.credential = made;
+    return made;
+  }
+  const delegated = (options?: { accessRules: unknown[] }) =>
+    keystone.issue(alice, scopes.web, { applicationCredential: credential(options) });
+  function trusted(impersonation: boolean) {
+    const trust = directory.trust(alice, bob, web, { roles: ['reader'], impersonation });
+    objects.trust = trust;
+    const methods = ['password', 'token'];
+    return keystone.issue(impersonation ? alice : bob, scopes.web, { methods, trust });
+  }
+  const special: Readonly<Record<string, () => string>> = {
+    malformed: () => 'not-a-token',
+    credential: () => delegated(),
+    'without-rules': () => delegated({ accessRules: [] }),
+    rules: () => delegated({ accessRules: [RULE] }),
+    trust: () => trusted(false),
+    impersonating: () => trusted(true),
+  };
+  function token(text: string) {
+    const make = special[text];
+    if (make !== undefined) return make();
+    const [name = '', scope] = text.split('/');
+    const user = among(users, name);
+    return scope === undefined
+      ? keystone.issue(user)
+      : keystone.issue(user, among(scopes, scope), scope === 'expired' ? { life: -1 } : {});
+  }
+
+  function change(text: string, tokens: Readonly<Record<string, string>>) {
+    const [verb = '', name = '', role = '', project = ''] = text.split(':');
+    if (verb === 'revoke') keystone.revoke(tokens[name] ?? '');
+    else if (verb === 'give' || verb === 'take')
+      directory[verb === 'give' ? 'assign' : 'unassign'](among(users, name), role, {
+        project: among(projects, project),
+      });
+    else {
+      const [, object = '', field = '', value = ''] = /^(\w+)\.(\w+)=(\w+)$/.exec(text) ?? [];
+      const values: Readonly<Record<string, unknown>> = { true: true, false: false, ops: ['ops'] };
+      Object.assign(among(objects, object), { [field]: values[value] ?? value });
+    }
+  }
+
+  async function ask(path: string, headers: Record<string, string>, auth?: object) {
+    const response = await fetch(`${keystone.url}${path}`, {
       headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(auth !== undefined && { method: 'POST', body: JSON.stringify({ auth }) }),
     });
     const text = await response.text();
     return {
@@ -54,229 +188,61 @@ async function createScene() {
       type: response.headers.get('content-type')?.split(';')[0],
       challenged: response.headers.has('www-authenticate'),
       token: response.headers.has('x-subject-token'),
-      body: text === '' ? null : JSON.parse(text),
+      body: shape(text === '' ? null : JSON.parse(text)),
     };
   }
 
-  const list = (caller: string, path: string, query: string) =>
-    ask({ path, query, headers: { 'X-Auth-Token': caller } });
-  const asAuditor = () => keystone.issue(auditor, { system: true });
-  const validate = (caller: string, subject: string, headers: Record<string, string> = {}) =>
-    ask({ headers: { ...headers, 'X-Auth-Token': caller, 'X-Subject-Token': subject } });
-  const post = (identity: unknown, scope?: unknown) =>
-    ask({ method: 'POST', body: { auth: { identity, ...(scope !== undefined && { scope }) } } });
-  const password = (name: string, secret: string, scope?: unknown) =>
-    post(
-      { methods: ['password'], password: { user: { name, domain: { name: 'acme' }, password: secret } } },
-      scope,
-    );
-  const exchange = (id: string, scope?: unknown) => post({ methods: ['token'], token: { id } }, scope);
-  const by = (id: string, secret: string, scope?: unknown) =>
-    post({ methods: ['application_credential'], application_credential: { id, secret } }, scope);
+  /** How to log in with a method and what it needs. */
+  function identity(text: string) {
+    const [method = '', first = '', second = ''] = text.split(':');
+    const user = { name: first, domain: { name: 'acme' }, password: second };
+    if (method === 'password') return { methods: [method], password: { user } };
+    if (method === 'token') return { methods: [method], token: { id: token(first) } };
+    if (method !== 'credential') return { methods: [method], [method]: {} };
+    const { id, secret } = credential();
+    const given = { id: first || id, secret: second || secret };
+    return { methods: ['application_credential'], application_credential: given };
+  }
+  const asked: Readonly<Record<string, unknown>> = {
+    web: WEB,
+    none: { project: { ...WEB.project, name: 'none' } },
+    api: { project: { id: projects.api.id } },
+    system: { system: { all: true } },
+    unscoped: 'unscoped',
+  };
+
   return {
     keystone,
-    directory,
-    web,
-    api,
-    acme,
-    alice,
-    bob,
-    erin,
-    bridge,
-    auditor,
-    own,
-    aliceWeb,
-    service,
-    ask,
-    list,
-    asAuditor,
-    validate,
-    password,
-    exchange,
-    by,
+    async validate([caller = '', subject = '', ...changes]: readonly string[]) {
+      const own = caller === '-' ? '' : token(caller);
+      const tokens = { caller: own, subject: subject === '=' ? own : subject === '-' ? '' : token(subject) };
+      for (const each of changes) if (each !== 'header') change(each, tokens);
+      return ask('/auth/tokens?nocatalog', {
+        ...(tokens.caller !== '' && { 'X-Auth-Token': tokens.caller }),
+        ...(tokens.subject !== '' && { 'X-Subject-Token': tokens.subject }),
+        ...(changes.includes('header') && { 'OpenStack-Identity-Access-Rules': '1' }),
+      });
+    },
+    async login([method = '', scope = '', ...changes]: readonly string[]) {
+      for (const each of changes) change(each, {});
+      const auth = { identity: identity(method), ...(scope !== '-' && { scope: among(asked, scope) }) };
+      return ask('/auth/tokens?nocatalog', {}, auth);
+    },
+    async list([caller = '', path = '', ...changes]: readonly string[]) {
+      const own = token(caller);
+      for (const each of changes) change(each, { subject: token('alice/web') });
+      return ask(
+        path.replace(/\{(\w+)\}/, (_, name) => among(users, name).id),
+        { 'X-Auth-Token': own },
+      );
+    },
   };
 }
 
-type Scene = Awaited<ReturnType<typeof createScene>>;
-type Seen = Awaited<ReturnType<Scene['ask']>>;
-
-const WEB = { project: { name: 'web', domain: { name: 'acme' } } };
-const target = (scene: Scene): Target => ({ project: scene.web });
-
-const LOGINS: Record<string, (scene: Scene) => Promise<Seen>> = {
-  'auth-password-project-nocatalog': (s) => s.password('alice', 'alice-pass', WEB),
-  'auth-password-unscoped-no-roles': (s) => s.password('erin', 'erin-pass', undefined),
-  'auth-password-wrong': (s) => s.password('alice', 'nope', WEB),
-  'auth-password-unknown-user': (s) => s.password('who', 'nope', WEB),
-  'auth-password-unknown-project': (s) =>
-    s.password('alice', 'alice-pass', { project: { name: 'none', domain: { name: 'acme' } } }),
-  'auth-password-project-without-role': (s) => s.password('erin', 'erin-pass', WEB),
-  'auth-password-system-without-role': (s) => s.password('alice', 'alice-pass', { system: { all: true } }),
-  'auth-password-disabled-project': (s) => {
-    s.web.enabled = false;
-    return s.password('alice', 'alice-pass', WEB);
-  },
-  'auth-password-disabled-user': (s) => {
-    s.alice.enabled = false;
-    return s.password('alice', 'alice-pass', WEB);
-  },
-  'auth-password-user-of-disabled-domain': (s) => {
-    s.acme.enabled = false;
-    return s.password('alice', 'alice-pass', WEB);
-  },
-  'auth-application-credential-by-id': (s) => {
-    const credential = s.directory.applicationCredential(s.alice, s.web);
-    return s.by(credential.id, credential.secret);
-  },
-  'auth-application-credential-wrong-secret': (s) =>
-    s.by(s.directory.applicationCredential(s.alice, s.web).id, 'nope'),
-  'auth-application-credential-unknown': (s) => s.by('0'.repeat(32), 'nope'),
-  'auth-application-credential-same-scope': (s) => {
-    const credential = s.directory.applicationCredential(s.alice, s.web);
-    return s.by(credential.id, credential.secret, WEB);
-  },
-  'auth-application-credential-token-rescoped': (s) => {
-    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
-    return s.exchange(s.keystone.issue(s.alice, target(s), { applicationCredential }), WEB);
-  },
-  'auth-token-unscoped-to-project': (s) => s.exchange(s.keystone.issue(s.alice), WEB),
-  'auth-token-project-to-unscoped': (s) => s.exchange(s.aliceWeb, 'unscoped'),
-  'auth-token-project-to-project-without-role': (s) => s.exchange(s.aliceWeb, { project: { id: s.api.id } }),
-  'auth-token-system-to-project': (s) => s.exchange(s.keystone.issue(s.auditor, { system: true }), WEB),
-  'auth-token-expired': (s) => s.exchange(s.keystone.issue(s.alice, target(s), { life: -1 }), WEB),
-  'auth-token-malformed': (s) => s.exchange('not-a-token', WEB),
-  'auth-trust-token-rescoped': (s) => s.exchange(trustToken(s, true), WEB),
-  'auth-unknown-method': (s) =>
-    s.ask({ method: 'POST', body: { auth: { identity: { methods: ['magic'], magic: {} } } } }),
-};
-
-const VALIDATIONS: Record<string, (scene: Scene) => Promise<Seen>> = {
-  'validate-self': (s) => s.validate(s.aliceWeb, s.aliceWeb),
-  'validate-self-unscoped': (s) => same(s, s.keystone.issue(s.alice)),
-  'validate-self-revoked': (s) => {
-    s.keystone.revoke(s.aliceWeb);
-    return same(s, s.aliceWeb);
-  },
-  'validate-expired-self': (s) => same(s, s.keystone.issue(s.alice, target(s), { life: -1 })),
-  'validate-by-service-user-nocatalog': (s) => s.validate(s.own, s.aliceWeb),
-  'validate-by-system-reader': (s) => s.validate(s.keystone.issue(s.auditor, { system: true }), s.aliceWeb),
-  'validate-own-other-token': (s) => s.validate(s.keystone.issue(s.alice), s.aliceWeb),
-  'validate-other-user-by-ordinary-user': (s) => s.validate(s.keystone.issue(s.bob, target(s)), s.aliceWeb),
-  'validate-service-user-unscoped-token': (s) => s.validate(s.keystone.issue(s.bridge), s.aliceWeb),
-  'validate-malformed-subject-token-by-ordinary-user': (s) => s.validate(s.aliceWeb, 'not-a-token'),
-  'validate-subject-unscoped': (s) => s.validate(s.own, s.keystone.issue(s.alice)),
-  'validate-subject-domain': (s) => s.validate(s.own, s.keystone.issue(s.alice, { domain: s.acme })),
-  'validate-subject-system': (s) => s.validate(s.own, s.keystone.issue(s.auditor, { system: true })),
-  'validate-subject-application-credential': (s) => {
-    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
-    return s.validate(s.own, s.keystone.issue(s.alice, target(s), { applicationCredential }));
-  },
-  'validate-empty-access-rules-without-header': (s) => limited(s, []),
-  'validate-access-rules-without-header': (s) => limited(s, [RULE]),
-  'validate-access-rules-with-header': (s) => limited(s, [RULE], { 'OpenStack-Identity-Access-Rules': '1' }),
-  'validate-subject-trust': (s) => s.validate(s.own, trustToken(s, false)),
-  'validate-subject-trust-impersonating': (s) => s.validate(s.own, trustToken(s, true)),
-  'validate-trust-token-self-plain': (s) => same(s, trustToken(s, false)),
-  'validate-trust-token-self': (s) => same(s, trustToken(s, true)),
-  'validate-trust-token-by-trustee': (s) => s.validate(s.keystone.issue(s.bob), trustToken(s, true)),
-  'validate-trust-token-by-trustor': (s) => s.validate(s.keystone.issue(s.alice), trustToken(s, true)),
-  'validate-subject-trust-deleted': (s) => {
-    const token = trustToken(s, false);
-    for (const trust of s.directory.trusts) trust.deleted = true;
-    return s.validate(s.own, token);
-  },
-  'validate-expired': (s) => s.validate(s.own, s.keystone.issue(s.alice, target(s), { life: -1 })),
-  'validate-malformed-subject-token': (s) => s.validate(s.own, 'not-a-token'),
-  'validate-no-subject-token': (s) => s.ask({ headers: { 'X-Auth-Token': s.own } }),
-  'validate-no-auth-token': (s) => s.ask({ headers: { 'X-Subject-Token': s.aliceWeb } }),
-  'validate-bad-auth-token': (s) => s.validate('not-a-token', s.aliceWeb),
-  'validate-revoked': (s) => afterwards(s, () => s.keystone.revoke(s.aliceWeb)),
-  'validate-revoked-caller': (s) => afterwards(s, () => s.keystone.revoke(s.own)),
-  'validate-caller-deleted': (s) =>
-    afterwards(s, () => {
-      s.bridge.deleted = true;
-    }),
-  'validate-caller-project-disabled': (s) =>
-    afterwards(s, () => {
-      s.service.enabled = false;
-    }),
-  'validate-caller-lost-only-role': (s) =>
-    afterwards(s, () => s.directory.unassign(s.bridge, 'service', { project: s.service })),
-  'validate-caller-lost-service-role': (s) =>
-    afterwards(s, () => {
-      s.directory.assign(s.bridge, 'reader', { project: s.service });
-      s.directory.unassign(s.bridge, 'service', { project: s.service });
-    }),
-};
-
-const EFFECTS: Record<string, (scene: Scene) => Promise<Seen>> = {
-  'effect-one-of-two-roles-removed': (s) =>
-    afterwards(s, () => s.directory.unassign(s.alice, 'member', target(s))),
-  'effect-only-role-removed': (s) =>
-    afterwards(s, () => {
-      s.directory.unassign(s.alice, 'member', target(s));
-      s.directory.unassign(s.alice, 'reader', target(s));
-    }),
-  'effect-role-added': (s) => afterwards(s, () => s.directory.assign(s.alice, 'developer', target(s))),
-  'effect-project-disabled': (s) =>
-    afterwards(s, () => {
-      s.web.enabled = false;
-    }),
-  'effect-project-disabled-undone': (s) =>
-    afterwards(s, () => {
-      s.web.enabled = false;
-      s.web.enabled = true;
-    }),
-  'effect-project-deleted': (s) =>
-    afterwards(s, () => {
-      s.web.deleted = true;
-    }),
-  'effect-domain-disabled': (s) =>
-    afterwards(s, () => {
-      s.acme.enabled = false;
-    }),
-  'effect-user-disabled': (s) =>
-    afterwards(s, () => {
-      s.alice.enabled = false;
-    }),
-  'effect-user-deleted': (s) =>
-    afterwards(s, () => {
-      s.alice.deleted = true;
-    }),
-  'effect-user-renamed': (s) =>
-    afterwards(s, () => {
-      s.alice.name = 'alicia';
-    }),
-  'effect-application-credential-deleted': (s) => {
-    const applicationCredential = s.directory.applicationCredential(s.alice, s.web);
-    const token = s.keystone.issue(s.alice, target(s), { applicationCredential });
-    applicationCredential.deleted = true;
-    return s.validate(s.own, token);
-  },
-};
-
-const RULE = { id: '0'.repeat(32), path: '/v2.1/servers', method: 'GET', service: 'compute' };
-
-function limited(s: Scene, accessRules: unknown[], headers: Record<string, string> = {}) {
-  const applicationCredential = s.directory.applicationCredential(s.alice, s.web, { accessRules });
-  return s.validate(s.own, s.keystone.issue(s.alice, target(s), { applicationCredential }), headers);
-}
-
-function same(s: Scene, token: string) {
-  return s.validate(token, token);
-}
-
-function afterwards(s: Scene, change: () => void) {
-  change();
-  return s.validate(s.own, s.aliceWeb);
-}
-
-function trustToken(s: Scene, impersonation: boolean): string {
-  const trust = s.directory.trust(s.alice, s.bob, s.web, { roles: ['reader'], impersonation });
-  return s.keystone.issue(impersonation ? s.alice : s.bob, target(s), {
-    methods: ['password', 'token'],
-    trust,
-  });
+function among<T>(values: Readonly<Record<string, T>>, name: string) {
+  const value = values[name];
+  if (value === undefined) throw new Error(`there is no ${name}`);
+  return value;
 }
 
 /**
@@ -298,39 +264,17 @@ function shape(value: unknown): unknown {
 /** Fields that vary between roles, or that no client of the stand-in reads. */
 const LOOSE = new Set(['options', 'catalog']);
 
-const LISTINGS: Record<string, (scene: Scene) => Promise<Seen>> = {
-  'role-assignments-direct-system': (s) =>
-    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.auditor.id}&include_names`),
-  'role-assignments-effective-system': (s) =>
-    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.auditor.id}&effective&include_names`),
-  'role-assignments-effective-group-and-project': (s) =>
-    s.list(s.asAuditor(), '/role_assignments', `?user.id=${s.bob.id}&effective&include_names`),
-  'role-assignments-unknown-user': (s) =>
-    s.list(s.asAuditor(), '/role_assignments', '?user.id=00000000000000000000000000000000&effective'),
-  'role-assignments-by-service-user': (s) =>
-    s.list(s.own, '/role_assignments', `?user.id=${s.alice.id}&effective&include_names`),
-  'user-groups-by-system-reader': (s) => {
-    s.bob.groups.push('ops');
-    return s.list(s.asAuditor(), `/users/${s.bob.id}/groups`, '');
-  },
-  'revocation-events-after-revoke': (s) => {
-    s.keystone.revoke(s.aliceWeb);
-    return s.list(s.own, '/OS-REVOKE/events', '?since=2020-01-01T00:00:00Z');
-  },
-  'revocation-events-by-system-reader': (s) => s.list(s.asAuditor(), '/OS-REVOKE/events', ''),
-};
-
-for (const [kind, scenes] of Object.entries({
-  'a listing': LISTINGS,
-  'a login': LOGINS,
-  'a validation': VALIDATIONS,
-  'a validation after a change': EFFECTS,
-})) {
+for (const [kind, table, method] of [
+  ['a listing', LISTINGS, 'list'],
+  ['a login', LOGINS, 'login'],
+  ['a validation', VALIDATIONS, 'validate'],
+] as const)
   t.test(`${kind} gets the response of a real Keystone`, async (t) => {
-    for (const [name, play] of Object.entries(scenes)) {
+    for (const line of table.trim().split('\n')) {
+      const [name = '', ...words] = line.split(' ');
       const scene = await createScene();
       const { status, headers, body } = recording(name).response;
-      const seen = await play(scene).finally(() => scene.keystone.close());
+      const seen = await scene[method](words).finally(() => scene.keystone.close());
       const expected = {
         status,
         type: headers['Content-Type']?.split(';')[0],
@@ -338,7 +282,6 @@ for (const [kind, scenes] of Object.entries({
         token: 'X-Subject-Token' in headers,
         body: shape(body),
       };
-      t.strictSame({ ...seen, body: shape(seen.body) }, expected, name);
+      t.strictSame(seen, expected, name);
     }
   });
-}

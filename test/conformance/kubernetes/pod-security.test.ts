@@ -28,7 +28,7 @@ const NAMESPACES: readonly Namespace[] = LEVELS.flatMap((level) =>
   VERSIONS.map((version) => ({ name: `${level}-${version.replace('.', '-')}`, level, version })),
 );
 
-async function createNamespaces(kubernetes: Kubernetes): Promise<void> {
+async function createNamespaces(kubernetes: Kubernetes) {
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: UNRESTRICTED } });
   for (const { name, level, version } of NAMESPACES) {
     const prefix = 'pod-security.kubernetes.io/enforce';
@@ -52,7 +52,7 @@ async function create(kubernetes: Kubernetes, namespace: string, pod: object): P
 }
 
 /** The API server evaluates a version that it does not know as its own version. */
-function rulesViolated(pod: unknown, release: Release, { level, version }: Namespace): Set<string> {
+function rulesViolated(pod: unknown, release: Release, { level, version }: Namespace) {
   const part = podPartOf('', 'pods', pod);
   if (part === undefined) throw new TypeError('no pod');
   const rule = { level, version: version === 'latest' ? `v${release}` : version, mode: 'enforce' } as const;
@@ -60,20 +60,20 @@ function rulesViolated(pod: unknown, release: Release, { level, version }: Names
 }
 
 /** The API server's reasons for the checks, which may be in the plural in a message. */
-function reasonsOf(rules: ReadonlySet<string>): string[] {
+function reasonsOf(rules: ReadonlySet<string>) {
   const reasons = RESTRICTED.filter(({ id }) => rules.has(id)).map(({ reason }) => reason.split(':', 1));
   return [...new Set(reasons.flat())].sort();
 }
 
-function reasonsIn(message: string): string[] {
+function reasonsIn(message: string) {
   const all = reasonsOf(new Set(RESTRICTED.map(({ id }) => id)));
   return all.filter((reason) => [' (', 's ('].some((end) => message.includes(` ${reason}${end}`)));
 }
 
-async function compare(t: Test, kubernetes: Kubernetes, release: Release, pods: object[]): Promise<void> {
+async function compare(t: Test, kubernetes: Kubernetes, release: Release, pods: object[]) {
   const counts = { valid: 0, allowed: 0, forbidden: 0 };
   const differences: unknown[] = [];
-  const compareOne = async (pod: object): Promise<void> => {
+  const compareOne = async (pod: object) => {
     const stored = await create(kubernetes, UNRESTRICTED, pod);
     if (stored.status !== 201) return;
     counts.valid += 1;
@@ -88,7 +88,7 @@ async function compare(t: Test, kubernetes: Kubernetes, release: Release, pods: 
     }
   };
   const waiting = [...pods];
-  const work = async (): Promise<void> => {
+  const work = async () => {
     for (let pod = waiting.pop(); pod !== undefined; pod = waiting.pop()) await compareOne(pod);
   };
   await Promise.all(Array.from({ length: CONCURRENT }, work));
@@ -106,7 +106,7 @@ t.test('the random pods violate every check', async (t) => {
   t.strictSame([...found].sort(), RESTRICTED.map(({ id }) => id).sort());
 });
 
-function messageIn(status: unknown): string {
+function messageIn(status: unknown) {
   return typeof status === 'object' && status !== null && 'message' in status ? String(status.message) : '';
 }
 
@@ -117,8 +117,7 @@ for (const [release, count] of [
   const skip = missingKubernetes(release);
   t.test(`pods are judged as kube-apiserver ${release} judges them`, { skip }, async (t) => {
     t.comment(`SEED=${SEED}`);
-    const kubernetes = await startKubernetes({ release });
-    t.teardown(() => kubernetes.stop());
+    const kubernetes = await startKubernetes(t, { release });
     await createNamespaces(kubernetes);
     await compare(t, kubernetes, release, fc.sample(randomPod, { seed: SEED, numRuns: count }));
   });

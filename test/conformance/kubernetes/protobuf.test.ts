@@ -47,8 +47,9 @@ async function post({ ask, admin }: Kubernetes, path: string, type: string, body
 }
 
 t.test('a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
-  const kubernetes = await startKubernetes({ flags: () => ['--disable-admission-plugins=ServiceAccount'] });
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, {
+    flags: () => ['--disable-admission-plugins=ServiceAccount'],
+  });
 
   // The rules of a rules review come in no defined order.
   const requests = KUBECTL_REQUESTS.filter(({ path }) => !path.endsWith('selfsubjectrulesreviews'));
@@ -85,7 +86,7 @@ t.test('a real kube-apiserver', { skip: missingKubernetes() }, async (t) => {
     });
 });
 
-function pathOf(collection: string, item: JsonObject): string {
+function pathOf(collection: string, item: JsonObject) {
   const metadata = objectAt(item, 'metadata');
   const namespace = textAt(metadata, 'namespace');
   const [, prefix, resource] = /^(.*)\/(\w+)$/.exec(collection) ?? [];

@@ -34,19 +34,18 @@ const NAMES = [
 ];
 const RESOURCES = ['pods', 'services', 'persistentvolumeclaims', 'configmaps', 'resourcequotas'];
 
-const usageOf = (resource: string, object: unknown): Usage => objectUsage({ group: '', resource }, object);
+const usageOf = (resource: string, object: unknown) => objectUsage({ group: '', resource }, object);
 
-const at = (namespace: string, resource: string): string => `/api/v1/namespaces/${namespace}/${resource}`;
+const at = (namespace: string, resource: string) => `/api/v1/namespaces/${namespace}/${resource}`;
 
-async function start(t: Test, options: Parameters<typeof startKubernetes>[0]): Promise<Kubernetes> {
+async function start(t: Test, options: Parameters<typeof startKubernetes>[1]) {
   t.comment(`SEED=${SEED}`);
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, options);
   await kubernetes.create('/apis/node.k8s.io/v1/runtimeclasses', RUNTIME_CLASS);
   return kubernetes;
 }
 
-const createNamespace = (kubernetes: Kubernetes, name: string): Promise<void> =>
+const createNamespace = (kubernetes: Kubernetes, name: string) =>
   kubernetes.create('/api/v1/namespaces', { metadata: { name } });
 
 function quotaOf(names: readonly string[], amount: string) {
@@ -86,12 +85,12 @@ function randomObjects(count: number): (readonly [string, object])[] {
 }
 
 /** The part of a usage that a quota of zero refuses. */
-function refused(usage: Usage, names: readonly string[]): string {
+function refused(usage: Usage, names: readonly string[]) {
   return String([...usage].filter(([name, amount]) => amount > 0n && names.includes(name)).sort());
 }
 
 /** What is requested according to the message of a refusal. */
-function requestedIn(message: string): string {
+function requestedIn(message: string) {
   const [, requested = ''] = /exceeded quota: q, requested: (.*?), used: /.exec(message) ?? [];
   return String(
     requested.split(',').map((one) => {
@@ -107,7 +106,7 @@ interface Difference {
   readonly object: string;
 }
 
-async function compareCreations(t: Test, kubernetes: Kubernetes, count: number): Promise<void> {
+async function compareCreations(t: Test, kubernetes: Kubernetes, count: number) {
   const namespaces = { strict: NAMES, lenient: OTHER_NAMES };
   await createNamespace(kubernetes, 'free');
   for (const [namespace, names] of Object.entries(namespaces)) {
@@ -141,7 +140,7 @@ async function compareCreations(t: Test, kubernetes: Kubernetes, count: number):
 }
 
 /** A patch with another amount of CPU for the containers that limit it. */
-function resized(pod: JsonObject, cpu: string): object {
+function resized(pod: JsonObject, cpu: string) {
   const containers = objectsAt(objectAt(pod, 'spec'), 'containers').filter(
     (container) => 'cpu' in objectAt(objectAt(container, 'resources'), 'limits'),
   );
@@ -149,7 +148,7 @@ function resized(pod: JsonObject, cpu: string): object {
   return { spec: { containers: containers.map(({ name }) => ({ name, resources })) } };
 }
 
-async function compareResizes(t: Test, kubernetes: Kubernetes, count: number): Promise<void> {
+async function compareResizes(t: Test, kubernetes: Kubernetes, count: number) {
   await createNamespace(kubernetes, 'resized');
   const resizes: { resize: (parameters?: string) => ReturnType<typeof send>; added: string }[] = [];
   for (const pod of fc.sample(randomPod, { seed: SEED + 1, numRuns: count })) {
@@ -187,7 +186,7 @@ async function list(kubernetes: Kubernetes, resource: string): Promise<JsonObjec
   return objectsAt(answer, 'items');
 }
 
-function statusesOf(containers: readonly JsonObject[]): object[] {
+function statusesOf(containers: readonly JsonObject[]) {
   return containers.map(({ name }, index) => ({
     ...{ name, image: 'a', imageID: 'a', ready: true, restartCount: 0, state: { running: {} } },
     resources: { requests: { cpu: '700m' }, limits: { cpu: index === 0 ? '2' : '100m', memory: '1Gi' } },
@@ -198,7 +197,7 @@ function statusesOf(containers: readonly JsonObject[]): object[] {
 const INFEASIBLE = { type: 'PodResizePending', status: 'True', reason: 'Infeasible' };
 
 /** A change that a kubelet or a user makes to a pod: the path below the pod, and the patch. */
-function changeOf(pod: JsonObject, index: number): readonly [string, object] | undefined {
+function changeOf(pod: JsonObject, index: number) {
   const spec = objectAt(pod, 'spec');
   const held = {
     containerStatuses: statusesOf(objectsAt(spec, 'containers')),
@@ -215,7 +214,7 @@ function changeOf(pod: JsonObject, index: number): readonly [string, object] | u
   )[index % 6];
 }
 
-async function changeObjects(kubernetes: Kubernetes): Promise<number> {
+async function changeObjects(kubernetes: Kubernetes) {
   let changed = 0;
   const patch = async (resource: string, object: JsonObject, [below, change]: readonly [string, object]) => {
     const path = `${at('team', resource)}/${textAt(objectAt(object, 'metadata'), 'name')}`;

@@ -22,7 +22,7 @@ const rows: Row[] = readFileSync(new URL('request-info.tsv', import.meta.url), '
     return { method, target, reading };
   });
 
-function readingOf({ method, target }: Row): readonly string[] | StatusError {
+function readingOf({ method, target }: Row) {
   try {
     const info = readRequestInfo(method, target, { hasTenantsInPaths: false });
     if (!info.isResourceRequest) return [info.verb, '', '', '', ''];

@@ -26,7 +26,7 @@ export interface Candidate {
 }
 
 /** @throws ApiError 400, 403, 404 or 422 with the message of a real server */
-export function admit({ cluster, kind, tenant, namespace, version, object, isNew }: Candidate): void {
+export function admit({ cluster, kind, tenant, namespace, version, object, isNew }: Candidate) {
   const metadata = ensureObject(object, 'metadata');
   const name = textAt(metadata, 'name');
   const arktos = cluster.flavour === 'arktos';
@@ -77,13 +77,13 @@ export function admit({ cluster, kind, tenant, namespace, version, object, isNew
     throw notFound('', 'namespaces', namespace);
 }
 
-function hasNamespace(cluster: Cluster, tenant: string, name: string): boolean {
+function hasNamespace(cluster: Cluster, tenant: string, name: string) {
   const kind = cluster.kind('', 'v1', 'namespaces', tenant);
   return kind !== undefined && cluster.store.get(cluster.locate(kind, tenant, '', name)) !== undefined;
 }
 
 /** @throws ApiError 403 for objects that the cluster needs */
-export function admitDeletion(kind: Kind, { name }: Location): void {
+export function admitDeletion(kind: Kind, { name }: Location) {
   if (kind.group === '' && kind.resource === 'namespaces' && KEPT_NAMESPACES.has(name))
     throw notAdmitted('', 'namespaces', name, 'this namespace may not be deleted');
   if (kind.group === '' && kind.resource === 'tenants' && name === 'system')

@@ -103,11 +103,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   let ending = new AbortController();
   let port = options.port ?? 0;
 
-  const handle = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    upgrade: Upgraded | undefined,
-  ): void => {
+  const handle = (request: IncomingMessage, response: ServerResponse, upgrade: Upgraded | undefined) => {
     const logged = log(request, response, upgrade);
     requests.push(logged);
     options.onRequest?.(logged);
@@ -210,7 +206,7 @@ function withoutRights(cluster: Cluster): Cluster {
   return { ...cluster, rbac };
 }
 
-function portOf(address: AddressInfo | string | null): number {
+function portOf(address: AddressInfo | string | null) {
   if (address === null || typeof address === 'string') throw new Error('the server listens on no port');
   return address.port;
 }
@@ -219,7 +215,7 @@ function portOf(address: AddressInfo | string | null): number {
  * Attaches a response to a socket that requested an upgrade, so that a refusal can be written, and closes the
  * socket afterwards.
  */
-function answerOn(socket: Duplex, response: ServerResponse): void {
+function answerOn(socket: Duplex, response: ServerResponse) {
   socket.on('error', () => socket.destroy());
   response.shouldKeepAlive = false;
   response.once('finish', () => socket.end());
@@ -239,7 +235,7 @@ function log(
   return { method, url, rawHeaders, headers, user: undefined, ended };
 }
 
-function sendError(response: ServerResponse, error: unknown): void {
+function sendError(response: ServerResponse, error: unknown) {
   if (response.headersSent) response.destroy();
   else if (error instanceof ApiError) sendJSON(response, error.code, error.status);
   else if (error instanceof PlainError) sendText(response, error.code, `${error.message}\n`);

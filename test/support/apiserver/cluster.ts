@@ -73,7 +73,7 @@ export function createCluster(
     store.list({ ...DEFINITIONS, tenant: flavour === 'arktos' ? tenant : '' }).map(({ object }) => object);
   const ownKinds = (tenant: string): Kind[] =>
     definitions(tenant).map((object) => kindDefinedBy(object, flavour));
-  const hasForced = (tenant: string): boolean => flavour === 'arktos' && tenant !== SYSTEM;
+  const hasForced = (tenant: string) => flavour === 'arktos' && tenant !== SYSTEM;
   const forcedKinds = (tenant: string): Kind[] =>
     hasForced(tenant)
       ? definitions(SYSTEM)
@@ -148,7 +148,7 @@ export function createCluster(
 }
 
 /** Sets Arktos' own members: the tenant, the self link, and a hash key for distributing work. */
-function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata: JsonObject): void {
+function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata: JsonObject) {
   const before = objectAt(store.get(location), 'metadata');
   metadata.hashKey = before.hashKey ?? newHashKey();
   if (location.tenant !== '') metadata.tenant = location.tenant;
@@ -159,7 +159,7 @@ function markTenant(store: ObjectStore, kind: Kind, location: Location, metadata
  * The path of the list that an object belongs to: a full path for a tenant, a short path for the system
  * tenant.
  */
-export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>): string {
+export function collectionPath(kind: Kind, version: string, location: Omit<Location, 'name'>) {
   const root = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`;
   const tenant = location.tenant === '' || location.tenant === 'system' ? '' : `/tenants/${location.tenant}`;
   const namespace = location.namespace === '' ? '' : `/namespaces/${location.namespace}`;
@@ -167,23 +167,23 @@ export function collectionPath(kind: Kind, version: string, location: Omit<Locat
 }
 
 /** Arktos ignores the case of the label's value. */
-export function isForced(definition: JsonObject): boolean {
+export function isForced(definition: JsonObject) {
   return sharingPolicy(definition).toLowerCase() === 'forced';
 }
 
 /** Lists of definitions in a tenant select exactly this value. */
-export function isListedInTenants(definition: JsonObject): boolean {
+export function isListedInTenants(definition: JsonObject) {
   return sharingPolicy(definition) === 'forced';
 }
 
-function sharingPolicy(definition: JsonObject): string {
+function sharingPolicy(definition: JsonObject) {
   return textAt(
     objectAt(objectAt(definition, 'metadata'), 'labels'),
     'arktos.futurewei.com/crd-sharing-policy',
   );
 }
 
-function addGroups(groups: { name: string; versions: readonly string[] }[], kinds: readonly Kind[]): void {
+function addGroups(groups: { name: string; versions: readonly string[] }[], kinds: readonly Kind[]) {
   for (const { group, versions } of kinds) {
     const known = groups.find(({ name }) => name === group);
     if (known === undefined) groups.push({ name: group, versions });
@@ -192,7 +192,7 @@ function addGroups(groups: { name: string; versions: readonly string[] }[], kind
 }
 
 /** Removes the objects of a definition; for scope `Cluster`, those of every tenant. */
-function removeInstances(store: ObjectStore, location: Location, flavour: Flavour): void {
+function removeInstances(store: ObjectStore, location: Location, flavour: Flavour) {
   const definition = store.get(location);
   if (definition === undefined) return;
   const { group, resource, shared } = kindDefinedBy(definition, flavour);
@@ -239,7 +239,7 @@ function kindDefinedBy(definition: JsonObject, flavour: Flavour): Kind {
 }
 
 /** Creates what the tenant controller creates for a new tenant. */
-export function furnishTenant(cluster: Cluster, tenant: string): void {
+export function furnishTenant(cluster: Cluster, tenant: string) {
   const make = (group: string, resource: string, name: string, object: JsonObject) => {
     const kind = cluster.kind(group, 'v1', resource, tenant);
     if (kind !== undefined) cluster.write(kind, cluster.locate(kind, tenant, '', name), object);

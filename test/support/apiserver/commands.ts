@@ -49,7 +49,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
  *
  * @returns its exit code; 127 for a command that the pod does not know
  */
-export async function runCommand(command: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
+export async function runCommand(command: readonly string[], io: CommandIO, pod: Pod) {
   const [path = '', ...words] = command;
   const name = path.replace(/^.*\//, '');
   const known = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -61,11 +61,11 @@ export async function runCommand(command: readonly string[], io: CommandIO, pod:
 }
 
 /** The path on this machine of a path in the pod; never outside of the pod's folder. */
-function inside(pod: Pod, path: string): string {
+function inside(pod: Pod, path: string) {
   return join(pod.directory(), normalize(`/${path}`));
 }
 
-async function cat(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
+async function cat(words: readonly string[], io: CommandIO, pod: Pod) {
   if (words.length === 0) {
     if (io.stdin) await pipeline(io.stdin, io.stdout, { end: false });
     return 0;
@@ -84,7 +84,7 @@ async function cat(words: readonly string[], io: CommandIO, pod: Pod): Promise<n
 /**
  * `sh -c SCRIPT`: commands separated by `;` or `&&`, quotes, and `>&2`. Without `-c` it reads lines.
  */
-async function shell(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
+async function shell(words: readonly string[], io: CommandIO, pod: Pod) {
   if (words[0] === '-c') return runScript(words[1] ?? '', io, pod);
   let code = 0;
   let pending = '';
@@ -100,7 +100,7 @@ async function shell(words: readonly string[], io: CommandIO, pod: Pod): Promise
   return code;
 }
 
-async function runScript(script: string, io: CommandIO, pod: Pod): Promise<number> {
+async function runScript(script: string, io: CommandIO, pod: Pod) {
   let code = 0;
   for (const [, separator, statement] of `;${script}`.matchAll(
     /(;|&&|\n)((?:>&2|[^;&\n"']|"[^"]*"|'[^']*')*)/g,
@@ -118,7 +118,7 @@ async function runScript(script: string, io: CommandIO, pod: Pod): Promise<numbe
 }
 
 /** `tar cf - PATH` and `tar xf - [-C PATH]`, the two forms that `kubectl cp` uses. */
-async function tar(words: readonly string[], io: CommandIO, pod: Pod): Promise<number> {
+async function tar(words: readonly string[], io: CommandIO, pod: Pod) {
   const mode = (words[0] ?? '').replace('-', '');
   const operands = words.filter((word, i) => i > 0 && !word.startsWith('-') && words[i - 1] !== '-C');
   const folder = inside(pod, words[words.indexOf('-C') + 1] ?? '/');
@@ -131,10 +131,7 @@ async function tar(words: readonly string[], io: CommandIO, pod: Pod): Promise<n
   return runTar(['-C', into, '--no-same-owner', '-xmf', '-'], io);
 }
 
-async function runTar(
-  words: readonly string[],
-  { stdin, stdout, stderr, signal }: CommandIO,
-): Promise<number> {
+async function runTar(words: readonly string[], { stdin, stdout, stderr, signal }: CommandIO) {
   const child = spawn('tar', words, { stdio: ['pipe', 'pipe', 'pipe'], signal });
   const exit = new Promise<number>((resolve, reject) => {
     child.once('error', reject);

@@ -36,7 +36,7 @@ export function refuseOverwriting(
   kind: Kind,
   name: string,
   action: 'create' | 'change' | 'delete',
-): void {
+) {
   const own = exchange.cluster.locate(kind, exchange.tenant, '', name);
   if (kind.scope === 'namespaced' || definitionIn(exchange, kind, own).tenant === own.tenant) return;
   const messages = {
@@ -48,7 +48,7 @@ export function refuseOverwriting(
 }
 
 /** @throws ApiError 422 for an unknown scope and, in v1, for a missing one */
-export function admitScope(kind: Kind, name: string, version: string, spec: JsonObject): void {
+export function admitScope(kind: Kind, name: string, version: string, spec: JsonObject) {
   // Only v1beta1 has a default.
   if (spec.scope === undefined && version === 'v1beta1') spec.scope = 'Namespaced';
   const { scope } = spec;
@@ -67,12 +67,12 @@ export function admitScope(kind: Kind, name: string, version: string, spec: Json
  * Renames members to the field that a case-insensitive reader takes them for; the last one counts. A real
  * server is case-sensitive; the worst reader is assumed here, so that tests show what reaches it.
  */
-export function foldScope(definition: JsonObject): void {
+export function foldScope(definition: JsonObject) {
   fold(definition, 'spec');
   fold(ensureObject(definition, 'spec'), 'scope');
 }
 
-function fold(object: JsonObject, field: string): void {
+function fold(object: JsonObject, field: string) {
   for (const [key, value] of Object.entries(object)) {
     if (key === field || key.toLowerCase() !== field) continue;
     delete object[key];
@@ -80,10 +80,10 @@ function fold(object: JsonObject, field: string): void {
   }
 }
 
-export function isDefinition({ group, resource }: Kind): boolean {
+export function isDefinition({ group, resource }: Kind) {
   return group === 'apiextensions.k8s.io' && resource === 'customresourcedefinitions';
 }
 
-function isSharing(flavour: string, kind: Kind, tenant: string): boolean {
+function isSharing(flavour: string, kind: Kind, tenant: string) {
   return flavour === 'arktos' && isDefinition(kind) && tenant !== SYSTEM;
 }

@@ -13,7 +13,7 @@ const TOLERATIONS = ['not-ready', 'unreachable'].map((condition) => ({
 }));
 
 /** Fills in `object` in place. */
-export function fillIn(kind: Kind, object: JsonObject): void {
+export function fillIn(kind: Kind, object: JsonObject) {
   const group = kind.storageGroup;
   object.kind = kind.kind;
   object.apiVersion ??= group === '' ? 'v1' : `${group}/${kind.versions[0] ?? 'v1'}`;
@@ -42,21 +42,20 @@ export function fillIn(kind: Kind, object: JsonObject): void {
   }
 }
 
-function withDefaults(target: JsonObject, defaults: JsonObject): void {
+function withDefaults(target: JsonObject, defaults: JsonObject) {
   for (const [key, value] of Object.entries(defaults)) target[key] ??= structuredClone(value);
 }
 
-function fillInPod(pod: JsonObject): void {
+function fillInPod(pod: JsonObject) {
   const spec = ensureObject(pod, 'spec');
   const containers = objectsAt(spec, 'containers');
-  for (const container of containers) {
+  for (const container of containers)
     withDefaults(container, {
       resources: {},
       terminationMessagePath: '/dev/termination-log',
       terminationMessagePolicy: 'File',
       imagePullPolicy: /:(?!latest$)[^/]+$/.test(textAt(container, 'image')) ? 'IfNotPresent' : 'Always',
     });
-  }
   withDefaults(spec, {
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
@@ -93,7 +92,7 @@ function fillInPod(pod: JsonObject): void {
   }));
 }
 
-function fillInSecret(secret: JsonObject): void {
+function fillInSecret(secret: JsonObject) {
   secret.type ??= 'Opaque';
   const plain = ensureObject(secret, 'stringData');
   const data = ensureObject(secret, 'data');
@@ -102,7 +101,7 @@ function fillInSecret(secret: JsonObject): void {
   delete secret.stringData;
 }
 
-function fillInDefinition(definition: JsonObject): void {
+function fillInDefinition(definition: JsonObject) {
   const status = ensureObject(definition, 'status');
   const spec = ensureObject(definition, 'spec');
   const names = ensureObject(spec, 'names');

@@ -18,7 +18,7 @@ const GROUP = 'rbac.authorization.k8s.io';
  * @param before the stored object; undefined for a new one
  * @throws ApiError 403 if the object grants more than the user has, 422 for another role in a binding
  */
-export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, before?: JsonObject): void {
+export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, before?: JsonObject) {
   if (kind.group !== GROUP) return;
   const name = textAt(objectAt(object, 'metadata'), 'name');
   const assertHolds = (rules: readonly JsonObject[]) => {
@@ -53,7 +53,7 @@ export function admitRights(exchange: Exchange, kind: Kind, object: JsonObject, 
   assertHolds(objectsAt(bound, 'rules'));
 }
 
-function attempt({ username, groups }: User, missing: readonly JsonObject[]): string {
+function attempt({ username, groups }: User, missing: readonly JsonObject[]) {
   const rules = missing.map((rule) => `\n${compact(rule)}`).join('');
   return `user ${JSON.stringify(username)} (groups=${goList(groups)}) is attempting to grant RBAC permissions not currently held:${rules}`;
 }
@@ -67,7 +67,7 @@ const FIELDS = [
 ] as const;
 
 /** A rule in the format of RBAC's CompactString. */
-function compact(rule: JsonObject): string {
+function compact(rule: JsonObject) {
   const parts = FIELDS.map(([name, field]) => [name, textsAt(rule, field)] as const)
     .filter(([, values]) => values.length > 0)
     .map(([name, values]) => `${name}:${goList(values)}`);
@@ -75,15 +75,15 @@ function compact(rule: JsonObject): string {
 }
 
 /** A list in the format of Go's `%q`. */
-function goList(texts: readonly string[]): string {
+function goList(texts: readonly string[]) {
   return `[${texts.map((text) => JSON.stringify(text)).join(' ')}]`;
 }
 
-function may(exchange: Exchange, verb: string, resource: string, name: string): boolean {
+function may(exchange: Exchange, verb: string, resource: string, name: string) {
   return allowed(exchange, { verb, group: GROUP, resource, name });
 }
 
-function holds(exchange: Exchange, rule: JsonObject): boolean {
+function holds(exchange: Exchange, rule: JsonObject) {
   const names = textsAt(rule, 'resourceNames');
   return textsAt(rule, 'verbs').every(
     (verb) =>
@@ -101,7 +101,7 @@ function holds(exchange: Exchange, rule: JsonObject): boolean {
   );
 }
 
-function allowed({ cluster, user, path, tenant }: Exchange, asked: Partial<Attributes>): boolean {
+function allowed({ cluster, user, path, tenant }: Exchange, asked: Partial<Attributes>) {
   return cluster.rbac.authorize({
     user,
     verb: '',

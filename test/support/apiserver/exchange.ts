@@ -34,19 +34,19 @@ export interface Exchange {
   readonly ending: AbortSignal;
 }
 
-export function sendJSON(response: ServerResponse, code: number, body: JsonObject): void {
+export function sendJSON(response: ServerResponse, code: number, body: JsonObject) {
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': bytes.length });
   response.end(bytes);
 }
 
-export function sendProtobuf(response: ServerResponse, code: number, object: JsonObject): void {
+export function sendProtobuf(response: ServerResponse, code: number, object: JsonObject) {
   const bytes = encodeProtobuf(object);
   response.writeHead(code, { 'Content-Type': PROTOBUF_TYPE, 'Content-Length': bytes.length });
   response.end(bytes);
 }
 
-export function sendText(response: ServerResponse, code: number, text: string): void {
+export function sendText(response: ServerResponse, code: number, text: string) {
   response.writeHead(code, {
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
@@ -55,14 +55,14 @@ export function sendText(response: ServerResponse, code: number, text: string): 
 }
 
 /** The whole body. */
-async function readBytes(request: IncomingMessage): Promise<Buffer> {
+async function readBytes(request: IncomingMessage) {
   const chunks: Buffer[] = [];
   for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
 /** The whole body as text. */
-export async function readText(request: IncomingMessage): Promise<string> {
+export async function readText(request: IncomingMessage) {
   return (await readBytes(request)).toString('utf8');
 }
 

@@ -39,7 +39,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Responds, or fails to respond, in the way of the fault. */
-export function misbehave(kind: Exclude<FaultKind, 'no-rights'>, response: ServerResponse): void {
+export function misbehave(kind: Exclude<FaultKind, 'no-rights'>, response: ServerResponse) {
   const { socket } = response;
   switch (kind) {
     case 'half-body':

@@ -25,13 +25,13 @@ export function ensureObject(parent: JsonObject, key: string): JsonObject {
 }
 
 /** The member as text; empty if it is absent or of another type. */
-export function textAt(parent: JsonObject | undefined, key: string): string {
+export function textAt(parent: JsonObject | undefined, key: string) {
   const value = parent?.[key];
   return typeof value === 'string' ? value : '';
 }
 
 /** The member as a list of texts; empty if it is absent. */
-export function textsAt(parent: JsonObject | undefined, key: string): string[] {
+export function textsAt(parent: JsonObject | undefined, key: string) {
   const value = parent?.[key];
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Test } from 'tap';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
 import { newestKubectl } from '../kubernetes/programs.ts';
 
@@ -18,12 +19,12 @@ export interface KubectlResult {
 export interface Kubectl {
   /** For example 33 for version 1.33. */
   readonly minor: number;
-  run(words: readonly string[], stdin?: string): Promise<KubectlResult>;
+  /** @param words as a list if one of them has a space */
+  run(words: string | readonly string[], stdin?: string): Promise<KubectlResult>;
   /** Starts a command that does not end by itself; the caller kills it. */
-  start(words: readonly string[]): ChildProcess;
+  start(words: string | readonly string[]): ChildProcess;
   /** A folder for files that kubectl reads or writes. */
   readonly folder: string;
-  close(): void;
 }
 
 export interface KubectlTarget extends Credential {
@@ -35,17 +36,17 @@ export interface KubectlTarget extends Credential {
 }
 
 /** The oldest and the newest kubectl of this machine: one path, two, or none. */
-export function findKubectls(): string[] {
+export function findKubectls() {
   const all = findAllKubectls();
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
 /** Every kubectl of this machine, oldest first; the newest is built with the tests' other programs. */
-export function findAllKubectls(): string[] {
+export function findAllKubectls() {
   return [...installedKubectls(), ...[newestKubectl()].filter((file) => existsSync(file))];
 }
 
-function installedKubectls(): string[] {
+function installedKubectls() {
   const onPath = spawnSync('sh', ['-c', 'command -v kubectl'], { encoding: 'utf8' }).stdout.trim();
   if (onPath === '') return [];
   const folder = dirname(realpathSync(onPath));
@@ -57,7 +58,7 @@ function installedKubectls(): string[] {
 }
 
 /** The minor version that the binary reports; vendors write `33+`. */
-function minorOf(binary: string): number {
+function minorOf(binary: string) {
   const words = ['version', '--client', '-o', 'json'];
   const said: { clientVersion: { minor: string } } = JSON.parse(
     spawnSync(binary, words, { encoding: 'utf8' }).stdout,
@@ -65,17 +66,18 @@ function minorOf(binary: string): number {
   return Number.parseInt(said.clientVersion.minor, 10);
 }
 
-/** A kubectl with its own kubeconfig and cache. */
-export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
+/** A kubectl with its own kubeconfig and cache, which end with the test. */
+export function createKubectl(t: Pick<Test, 'teardown'>, binary: string, target: KubectlTarget): Kubectl {
   const folder = mkdtempSync(join(tmpdir(), 'kubectl-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const config = join(folder, 'kubeconfig');
   writeFileSync(config, kubeconfigOf({ url: target.server, ca: target.ca }, target));
   const env = { ...process.env, ...target.environment };
-  const start = (words: readonly string[]): ChildProcess =>
-    spawn(binary, ['--kubeconfig', config, '--cache-dir', join(folder, 'cache'), ...words], {
-      cwd: folder,
-      env,
-    });
+  const start = (words: string | readonly string[]): ChildProcess => {
+    const list = typeof words === 'string' ? words.split(' ') : words;
+    const options = ['--kubeconfig', config, '--cache-dir', join(folder, 'cache')];
+    return spawn(binary, [...options, ...list], { cwd: folder, env });
+  };
   return {
     minor: minorOf(binary),
     folder,
@@ -96,6 +98,5 @@ export function createKubectl(binary: string, target: KubectlTarget): Kubectl {
         child.stdin?.on('error', () => child.stdin?.destroy());
         child.stdin?.end(stdin);
       }),
-    close: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

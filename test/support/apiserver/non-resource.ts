@@ -25,7 +25,7 @@ const REDIRECTS: Readonly<Record<string, string>> = {
   '/images': '/images/',
 };
 
-export function serveNonResource(exchange: Exchange): void {
+export function serveNonResource(exchange: Exchange) {
   const { cluster, path, response, request } = exchange;
   const at = path.path.replace(/(.)\/$/, '$1');
   const document = discoveryDocument(exchange, at);
@@ -64,7 +64,7 @@ function discoveryDocument({ cluster, path, user, address }: Exchange, at: strin
   return rest.length === 2 ? discovery.resourceList(cluster, tenant, group, version) : undefined;
 }
 
-function sendOpenapi({ cluster, path, user, response }: Exchange, accept: string): void {
+function sendOpenapi({ cluster, path, user, response }: Exchange, accept: string) {
   if (!accept.includes('protobuf')) {
     sendJSON(response, 200, {
       swagger: '2.0',

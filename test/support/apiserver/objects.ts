@@ -21,7 +21,7 @@ import { selectorOf, serveWatch } from './watches.ts';
 import { callWebhooks } from './webhooks.ts';
 
 /** Responds to a request for objects of a kind, including its `status` and `finalize` subresources. */
-export async function serveObjects(exchange: Exchange, kind: Kind): Promise<void> {
+export async function serveObjects(exchange: Exchange, kind: Kind) {
   const { path, request } = exchange;
   switch (path.verb) {
     case 'list':
@@ -76,8 +76,7 @@ function present({ path }: Exchange, object: JsonObject): JsonObject {
   return { kind, apiVersion: groupVersion(path.group, path.version), ...rest };
 }
 
-const groupVersion = (group: string, version: string): string =>
-  group === '' ? version : `${group}/${version}`;
+const groupVersion = (group: string, version: string) => (group === '' ? version : `${group}/${version}`);
 
 function existing(exchange: Exchange, kind: Kind): { location: Location; object: JsonObject } {
   const location = definitionIn(exchange, kind, locationOf(exchange, kind));
@@ -89,16 +88,16 @@ function existing(exchange: Exchange, kind: Kind): { location: Location; object:
 /**
  * Only Arktos' protobuf differs from what clients know; an ordinary cluster may respond in JSON.
  */
-function isProtobufWanted({ cluster, request }: Exchange): boolean {
+function isProtobufWanted({ cluster, request }: Exchange) {
   return cluster.flavour === 'arktos' && prefersProtobuf(request.headers.accept ?? '');
 }
 
-function sendObject(exchange: Exchange, code: number, object: JsonObject): void {
+function sendObject(exchange: Exchange, code: number, object: JsonObject) {
   if (isProtobufWanted(exchange)) sendProtobuf(exchange.response, code, object);
   else sendJSON(exchange.response, code, object);
 }
 
-function list(exchange: Exchange, kind: Kind): void {
+function list(exchange: Exchange, kind: Kind) {
   const { cluster, path, response, request, tenant } = exchange;
   const selects = selectorOf(path.query);
   const found = cluster.store.list(selectionOf(exchange, kind)).map(({ object }) => object);
@@ -141,7 +140,7 @@ function list(exchange: Exchange, kind: Kind): void {
   });
 }
 
-function watch(exchange: Exchange, kind: Kind): void {
+function watch(exchange: Exchange, kind: Kind) {
   const { cluster, path, request, response, ending } = exchange;
   const table = versionWanted(request.headers.accept ?? '', 'Table');
   serveWatch(response, {
@@ -162,7 +161,7 @@ function watch(exchange: Exchange, kind: Kind): void {
   });
 }
 
-function get(exchange: Exchange, kind: Kind): void {
+function get(exchange: Exchange, kind: Kind) {
   const { cluster, path, request, response } = exchange;
   if (path.subresource === 'finalize') throw methodNotAllowed();
   const object = present(exchange, existing(exchange, kind).object);
@@ -183,7 +182,7 @@ function get(exchange: Exchange, kind: Kind): void {
     );
 }
 
-async function create(exchange: Exchange, kind: Kind, object: JsonObject): Promise<void> {
+async function create(exchange: Exchange, kind: Kind, object: JsonObject) {
   const { cluster, response, tenant, path } = exchange;
   const metadata = ensureObject(object, 'metadata');
   if (textAt(metadata, 'name') === '' && textAt(metadata, 'generateName') !== '')
@@ -203,7 +202,7 @@ async function create(exchange: Exchange, kind: Kind, object: JsonObject): Promi
   sendJSON(response, 201, present(exchange, stored));
 }
 
-async function update(exchange: Exchange, kind: Kind, object: JsonObject): Promise<void> {
+async function update(exchange: Exchange, kind: Kind, object: JsonObject) {
   const { path, cluster, tenant } = exchange;
   refuseOverwriting(exchange, kind, path.name, 'change');
   const before = existing(exchange, kind);
@@ -221,7 +220,7 @@ async function update(exchange: Exchange, kind: Kind, object: JsonObject): Promi
   replace(exchange, kind, before, object);
 }
 
-async function patch(exchange: Exchange, kind: Kind, contentType: string, body: string): Promise<void> {
+async function patch(exchange: Exchange, kind: Kind, contentType: string, body: string) {
   const { cluster, tenant, path } = exchange;
   refuseOverwriting(exchange, kind, path.name, 'change');
   const isApply = contentType.startsWith('application/apply-patch');
@@ -244,7 +243,7 @@ function replace(
   kind: Kind,
   before: { location: Location; object: JsonObject },
   object: JsonObject,
-): void {
+) {
   const { cluster, path, response } = exchange;
   // The object may have changed while a webhook was called.
   if (cluster.store.get(before.location) !== before.object)
@@ -267,7 +266,7 @@ function withoutRevision(object: JsonObject): JsonObject {
   return { metadata: marks, ...rest };
 }
 
-async function remove(exchange: Exchange, kind: Kind): Promise<void> {
+async function remove(exchange: Exchange, kind: Kind) {
   const { cluster, path, request, response } = exchange;
   refuseOverwriting(exchange, kind, path.name, 'delete');
   const { location, object } = existing(exchange, kind);
@@ -285,7 +284,7 @@ async function remove(exchange: Exchange, kind: Kind): Promise<void> {
   sendJSON(response, 200, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details });
 }
 
-async function removeMany(exchange: Exchange, kind: Kind): Promise<void> {
+async function removeMany(exchange: Exchange, kind: Kind) {
   const { cluster, path, response } = exchange;
   const selects = selectorOf(path.query);
   const found = cluster.store

@@ -8,7 +8,7 @@ import type { Kind } from './kinds.ts';
 
 export const OPENAPI_TYPE = 'application/octet-stream';
 
-function varint(value: number): Buffer {
+function varint(value: number) {
   const bytes: number[] = [];
   let rest = value;
   while (rest > 0x7f) {
@@ -19,17 +19,17 @@ function varint(value: number): Buffer {
 }
 
 /** One length-delimited field: a string or a message. */
-function field(number: number, value: string | Buffer): Buffer {
+function field(number: number, value: string | Buffer) {
   const bytes = typeof value === 'string' ? Buffer.from(value) : value;
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-const named = (name: string, value: Buffer): Buffer => Buffer.concat([field(1, name), field(2, value)]);
-const typed = (type: string, description: string): Buffer =>
+const named = (name: string, value: Buffer) => Buffer.concat([field(1, name), field(2, value)]);
+const typed = (type: string, description: string) =>
   Buffer.concat([field(4, description), field(22, field(1, type))]);
 
-function schemaOf(kind: Kind, version: string): Buffer {
-  const property = (name: string, schema: Buffer): Buffer => field(1, named(name, schema));
+function schemaOf(kind: Kind, version: string) {
+  const property = (name: string, schema: Buffer) => field(1, named(name, schema));
   const properties = Buffer.concat([
     property('apiVersion', typed('string', 'The group and version of this object.')),
     property('kind', typed('string', 'The kind of this object.')),
@@ -44,7 +44,7 @@ function schemaOf(kind: Kind, version: string): Buffer {
   ]);
 }
 
-function membersOf(kind: Kind): string[] {
+function membersOf(kind: Kind) {
   switch (kind.kind) {
     case 'ConfigMap':
       return ['data', 'binaryData'];
@@ -58,7 +58,7 @@ function membersOf(kind: Kind): string[] {
  */
 const DESCRIBED = new Set(['Pod', 'Namespace', 'ConfigMap', 'Deployment', 'Service', 'Tenant']);
 
-export function openapiDocument(cluster: Cluster, tenant: string): Buffer {
+export function openapiDocument(cluster: Cluster, tenant: string) {
   const definitions = cluster
     .kinds(tenant)
     .filter((kind) => DESCRIBED.has(kind.kind) || kind.custom)

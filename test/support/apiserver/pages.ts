@@ -5,14 +5,8 @@
 import type { JsonObject } from './json.ts';
 import { badRequest } from './statuses.ts';
 
-export interface Page {
-  readonly objects: JsonObject[];
-  /** Members of the list's metadata. */
-  readonly metadata: JsonObject;
-}
-
 /** @throws ApiError 400 for a token that the server has not issued */
-export function pageOf(objects: readonly JsonObject[], query: URLSearchParams): Page {
+export function pageOf(objects: readonly JsonObject[], query: URLSearchParams) {
   const token = query.get('continue') ?? '0';
   if (!/^\d+$/.test(token)) throw badRequest('continue key is not valid');
   const start = Number(token);
@@ -20,5 +14,5 @@ export function pageOf(objects: readonly JsonObject[], query: URLSearchParams): 
   const end = limit === 0 ? objects.length : start + limit;
   const remaining = objects.length - end;
   const metadata = remaining > 0 ? { continue: String(end), remainingItemCount: remaining } : {};
-  return { objects: objects.slice(start, end), metadata };
+  return { objects: objects.slice(start, end) /** Members of the list's metadata. */, metadata };
 }

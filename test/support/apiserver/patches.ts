@@ -71,7 +71,7 @@ function mergeInto(target: JsonObject, patch: JsonObject, strategic: boolean): J
   return target;
 }
 
-function removeItems(target: JsonObject, directive: string, gone: Json | undefined): void {
+function removeItems(target: JsonObject, directive: string, gone: Json | undefined) {
   const key = directive.slice('$deleteFromPrimitiveList/'.length);
   const list = target[key];
   if (Array.isArray(list) && Array.isArray(gone)) target[key] = list.filter((item) => !gone.includes(item));
@@ -79,13 +79,12 @@ function removeItems(target: JsonObject, directive: string, gone: Json | undefin
 
 function mergeLists(name: string, before: Json | undefined, patch: Json[]): Json[] {
   const mergeKey = MERGE_KEYS[name];
-  if (mergeKey === undefined || !Array.isArray(before)) {
+  if (mergeKey === undefined || !Array.isArray(before))
     return patch.filter((item) => !(isObject(item) && '$patch' in item));
-  }
   let items = [...before];
   for (const item of patch) {
     if (!isObject(item)) continue;
-    const isSame = (other: Json): boolean => isObject(other) && other[mergeKey] === item[mergeKey];
+    const isSame = (other: Json) => isObject(other) && other[mergeKey] === item[mergeKey];
     const known = items.find(isSame);
     if (item.$patch === 'delete') items = items.filter((other) => !isSame(other));
     else if (isObject(known)) mergeInto(known, item, true);
@@ -127,14 +126,14 @@ function placeOf(object: JsonObject, path: string): { parent: Json | undefined; 
   return { parent, last };
 }
 
-const unescapePointer = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
+const unescapePointer = (step: string) => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
 function child(parent: Json | undefined, step: string): Json | undefined {
   if (Array.isArray(parent)) return parent[Number(step)];
   return isObject(parent) ? parent[step] : undefined;
 }
 
-function applyOperation(op: string, parent: Json | undefined, step: string, operation: JsonObject): void {
+function applyOperation(op: string, parent: Json | undefined, step: string, operation: JsonObject) {
   const refuse = (): never => {
     throw new ApiError(422, 'Invalid', `the server rejected our request due to an error in our request`, {});
   };

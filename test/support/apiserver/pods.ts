@@ -16,14 +16,14 @@ export class PodLog {
   readonly lines: { readonly at: string; readonly text: string }[] = [];
   readonly #emitter = new EventEmitter().setMaxListeners(0);
 
-  append(text: string): void {
+  append(text: string) {
     const line = { at: new Date().toISOString(), text };
     this.lines.push(line);
     this.#emitter.emit('line', line);
   }
 
   /** Ends every `logs -f`. */
-  end(): void {
+  end() {
     this.#emitter.emit('end');
   }
 
@@ -37,7 +37,7 @@ export class PodLog {
     };
   }
 
-  get followers(): number {
+  get followers() {
     return this.#emitter.listenerCount('line');
   }
 }
@@ -53,23 +53,19 @@ export interface Pod {
   answer(request: IncomingMessage, response: ServerResponse, path: string): void;
 }
 
-export interface Pods {
-  at(location: Location): Pod;
-  forget(location: Location): void;
-  close(): void;
-}
+export type Pods = ReturnType<typeof createPods>;
 
-export function createPods(): Pods {
+export function createPods() {
   const pods = new Map<string, ReturnType<typeof createPod>>();
-  const keyOf = ({ tenant, namespace, name }: Location): string => [tenant, namespace, name].join('/');
+  const keyOf = ({ tenant, namespace, name }: Location) => [tenant, namespace, name].join('/');
   return {
-    at(location) {
+    at(location: Location) {
       const key = keyOf(location);
       const known = pods.get(key) ?? createPod(location.name);
       pods.set(key, known);
       return known;
     },
-    forget(location) {
+    forget(location: Location) {
       pods.get(keyOf(location))?.stop();
       pods.delete(keyOf(location));
     },

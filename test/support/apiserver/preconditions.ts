@@ -10,11 +10,7 @@ import { parseBody } from './patches.ts';
 import { conflict } from './statuses.ts';
 
 /** @throws ApiError 409 if the object is another one or has changed */
-export async function checkPreconditions(
-  request: IncomingMessage,
-  kind: Kind,
-  object: JsonObject,
-): Promise<void> {
+export async function checkPreconditions(request: IncomingMessage, kind: Kind, object: JsonObject) {
   // kubectl may send its options as protobuf, but then without preconditions.
   if (!/json/.test(request.headers['content-type'] ?? '')) return;
   const body = await readText(request);

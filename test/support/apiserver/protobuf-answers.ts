@@ -9,7 +9,7 @@ import { encodeMessage, encodeObject, type Message } from '../protobuf.ts';
 import { type JsonObject, objectAt, objectsAt, textAt } from './json.ts';
 
 /** Whether protobuf is the first type in an Accept header that the server supports. */
-export function prefersProtobuf(accept: string): boolean {
+export function prefersProtobuf(accept: string) {
   for (const range of accept.split(',')) {
     const [type = ''] = range.split(';');
     if (type.trim() === PROTOBUF_TYPE) return true;
@@ -19,12 +19,12 @@ export function prefersProtobuf(accept: string): boolean {
 }
 
 /** An object or a list of them, in the envelope. */
-export function encodeProtobuf(object: JsonObject): Buffer {
+export function encodeProtobuf(object: JsonObject) {
   return encodeObject(textAt(object, 'apiVersion'), textAt(object, 'kind'), messageOf(object));
 }
 
 /** One event of a watch, preceded by its length. */
-export function encodeProtobufEvent(type: string, object: JsonObject): Buffer {
+export function encodeProtobufEvent(type: string, object: JsonObject) {
   const event = encodeMessage([
     [1, type],
     [2, [[1, encodeProtobuf(object)]]],

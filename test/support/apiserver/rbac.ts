@@ -102,7 +102,7 @@ function rulesOf(store: ObjectStore, { location, object }: Stored): Rule[] {
   }));
 }
 
-function isSubject(subject: JsonObject, user: User, bindingNamespace: string): boolean {
+function isSubject(subject: JsonObject, user: User, bindingNamespace: string) {
   const name = textAt(subject, 'name');
   switch (textAt(subject, 'kind')) {
     case 'User':
@@ -118,14 +118,14 @@ function isSubject(subject: JsonObject, user: User, bindingNamespace: string): b
   }
 }
 
-function describe({ location, object }: Stored, subject: JsonObject): string {
+function describe({ location, object }: Stored, subject: JsonObject) {
   const kind = location.namespace === '' ? 'ClusterRoleBinding' : 'RoleBinding';
   const name = location.namespace === '' ? location.name : `${location.name}/${location.namespace}`;
   const role = objectAt(object, 'roleRef');
   return `RBAC: allowed by ${kind} "${name}" of ${textAt(role, 'kind')} "${textAt(role, 'name')}" to ${textAt(subject, 'kind')} "${textAt(subject, 'name')}"`;
 }
 
-function ruleAllows(rule: Rule, attributes: Attributes): boolean {
+function ruleAllows(rule: Rule, attributes: Attributes) {
   if (!holds(rule.verbs, attributes.verb)) return false;
   if (!attributes.isResourceRequest)
     return rule.nonResourceURLs.some((pattern) => pathMatches(pattern, attributes.path));
@@ -140,9 +140,9 @@ function ruleAllows(rule: Rule, attributes: Attributes): boolean {
   );
 }
 
-const holds = (list: readonly string[], value: string): boolean => list.includes('*') || list.includes(value);
+const holds = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
 
-function pathMatches(pattern: string, path: string): boolean {
+function pathMatches(pattern: string, path: string) {
   return (
     pattern === '*' || pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.slice(0, -1)))
   );

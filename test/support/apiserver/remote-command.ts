@@ -32,8 +32,7 @@ interface Channels extends CommandIO {
   finish(status: JsonObject): void;
 }
 
-const wanted = (query: URLSearchParams, name: string): boolean =>
-  ['true', '1'].includes(query.get(name) ?? '');
+const wanted = (query: URLSearchParams, name: string) => ['true', '1'].includes(query.get(name) ?? '');
 
 /**
  * Takes over an upgraded socket. The caller has authorized the request and knows that the pod runs.
@@ -47,7 +46,7 @@ export function serveRemote(
   head: Buffer,
   query: URLSearchParams,
   pod: Pod,
-): void {
+) {
   const upgrade = (request.headers.upgrade ?? '').toLowerCase();
   if (upgrade === 'spdy/3.1') overSpdy(kind, request, socket, head, query, pod);
   else if (upgrade === 'websocket') overWebSocket(kind, request, socket, head, query, pod);
@@ -61,7 +60,7 @@ function overSpdy(
   head: Buffer,
   query: URLSearchParams,
   pod: Pod,
-): void {
+) {
   const protocol = kind === 'portforward' ? FORWARD_PROTOCOL : SPDY_PROTOCOL;
   const offered = request.headersDistinct['x-stream-protocol-version'] ?? [];
   if (!offered.flatMap((value) => value.split(/,\s*/)).includes(protocol))
@@ -86,7 +85,7 @@ function overWebSocket(
   head: Buffer,
   query: URLSearchParams,
   pod: Pod,
-): void {
+) {
   const offered = (request.headers['sec-websocket-protocol'] ?? '').split(/,\s*/);
   const known = kind === 'portforward' ? [TUNNELLED_FORWARD] : CHANNEL_PROTOCOLS;
   const protocol = known.find((one) => offered.includes(one));
@@ -107,7 +106,7 @@ function gatherStreams(
   connection: SpdyConnection,
   query: URLSearchParams,
   start: (channels: Channels) => void,
-): void {
+) {
   const tty = wanted(query, 'tty');
   const expected = [
     'error',
@@ -188,7 +187,7 @@ function webSocketChannels(webSocket: WebSocket, query: URLSearchParams, protoco
   };
 }
 
-function run(kind: RemoteKind, query: URLSearchParams, channels: Channels, pod: Pod): void {
+function run(kind: RemoteKind, query: URLSearchParams, channels: Channels, pod: Pod) {
   const outcome =
     kind === 'exec' ? runCommand(query.getAll('command'), channels, pod) : attach(channels, pod);
   outcome.then(
@@ -200,7 +199,7 @@ function run(kind: RemoteKind, query: URLSearchParams, channels: Channels, pod: 
 }
 
 /** Shows the pod's log and echoes the input, until the client closes its side or disconnects. */
-async function attach({ stdin, stdout, signal }: CommandIO, pod: Pod): Promise<number> {
+async function attach({ stdin, stdout, signal }: CommandIO, pod: Pod) {
   for (const line of pod.log.lines) stdout.write(`${line.text}\n`);
   const stop = pod.log.follow(
     (line) => stdout.write(`${line.text}\n`),
@@ -231,7 +230,7 @@ function failure(error: unknown): JsonObject {
 }
 
 /** Each forwarded connection is a pair of streams, `data` and `error`, with the port in their headers. */
-function forwardPorts(connection: SpdyConnection, pod: Pod): void {
+function forwardPorts(connection: SpdyConnection, pod: Pod) {
   const errors = new Map<string, SpdyStream>();
   connection.on('stream', (stream) => {
     const id = stream.headers.requestid ?? '';

@@ -91,7 +91,7 @@ export function parseRequestPath(method: string, target: string, readsTenant: bo
   };
 }
 
-function decode(rawPath: string): string {
+function decode(rawPath: string) {
   try {
     return decodeURIComponent(rawPath);
   } catch {
@@ -114,18 +114,18 @@ function nonResource(method: string, path: string, query: URLSearchParams): Requ
 }
 
 /** A list that selects exactly one name is authorized as a request for that name. */
-function nameSelected(query: URLSearchParams, method: string): string {
+function nameSelected(query: URLSearchParams, method: string) {
   if (method === 'POST') return '';
   const selector = query.get('fieldSelector') ?? '';
   return /^metadata\.name=([^,]+)$/.exec(selector)?.[1] ?? '';
 }
 
-function wantsWatch(query: URLSearchParams): boolean {
+function wantsWatch(query: URLSearchParams) {
   const value = query.get('watch');
   return value !== null && !['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(value);
 }
 
-function tailBehind(rawPath: string, subresource: string): string {
+function tailBehind(rawPath: string, subresource: string) {
   if (subresource !== 'proxy') return '';
   const at = rawPath.indexOf('/proxy', rawPath.indexOf('/namespaces/'));
   return rawPath.slice(at + '/proxy'.length);

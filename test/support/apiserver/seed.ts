@@ -138,7 +138,7 @@ const DISCOVERY_PATHS = [
 ];
 
 /** Creates the initial objects of a new cluster. */
-export function furnishCluster(cluster: Cluster, seed: Seed): void {
+export function furnishCluster(cluster: Cluster, seed: Seed) {
   const everybody: Subject[] = ['group:system:authenticated'];
   if (cluster.flavour === 'arktos') seed.tenant('system');
   else furnishTenant(cluster, '');

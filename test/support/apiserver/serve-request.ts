@@ -18,7 +18,7 @@ const OWN_SUBRESOURCES = new Set(['', 'status', 'finalize']);
 export async function serveRequest(
   raw: Omit<Exchange, 'path' | 'user' | 'tenant'>,
   onUser: (user: User) => void,
-): Promise<void> {
+) {
   const { cluster, request, response } = raw;
   const arktos = cluster.flavour === 'arktos';
   const path = parseRequestPath(request.method ?? '', request.url ?? '', arktos);
@@ -46,7 +46,7 @@ export async function serveRequest(
   await serveResource(exchange, kind);
 }
 
-function authorize(cluster: Exchange['cluster'], user: User, path: RequestPath, tenant: string): void {
+function authorize(cluster: Exchange['cluster'], user: User, path: RequestPath, tenant: string) {
   const { isResourceRequest, verb, group, resource, subresource, namespace, name } = path;
   const target = { verb, group, resource, subresource, namespace, name, tenant };
   if (cluster.rbac.authorize({ ...target, user, isResourceRequest, path: path.path }).allowed) return;
@@ -56,7 +56,7 @@ function authorize(cluster: Exchange['cluster'], user: User, path: RequestPath, 
 }
 
 /** Whether the server has a route of this form for the kind. */
-function isRouted(kind: Kind, path: RequestPath): boolean {
+function isRouted(kind: Kind, path: RequestPath) {
   if (path.verb === 'proxy') return false;
   if (kind.scope === 'cluster' && path.tenant !== '') return false;
   const isNamespaceItself = kind.group === '' && kind.resource === 'namespaces';
@@ -67,7 +67,7 @@ function isRouted(kind: Kind, path: RequestPath): boolean {
   return !spansNamespaces || path.verb === 'list' || path.verb === 'watch' || path.verb === 'create';
 }
 
-async function serveResource(exchange: Exchange, kind: Kind): Promise<void> {
+async function serveResource(exchange: Exchange, kind: Kind) {
   const { path, cluster, user, request, response } = exchange;
   if (!kind.verbs.includes('get')) {
     if (path.verb !== 'create') throw methodNotAllowed();

@@ -61,6 +61,6 @@ export function makeServiceAccountToken(
   };
 }
 
-function encoded(part: object): string {
+function encoded(part: object) {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

@@ -29,7 +29,7 @@ const DICTIONARY = Buffer.concat([
 /** A zlib header that names the dictionary by its Adler-32 checksum. */
 const ZLIB_HEADER = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
 
-function counted(bytes: Buffer): Buffer {
+function counted(bytes: Buffer) {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes.length);
   return Buffer.concat([length, bytes]);
@@ -50,13 +50,13 @@ export class SpdyStream extends Duplex {
     this.headers = headers;
   }
 
-  override _read(): void {}
+  override _read() {}
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void) {
     this.#connection.sendData(this.id, chunk, false, done);
   }
 
-  override _final(done: (error?: Error | null) => void): void {
+  override _final(done: (error?: Error | null) => void) {
     this.#connection.sendData(this.id, Buffer.alloc(0), true, done);
   }
 }
@@ -89,7 +89,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     if (head.length > 0) socket.unshift(head);
   }
 
-  sendData(id: number, data: Buffer, last: boolean, done: (error?: Error | null) => void): void {
+  sendData(id: number, data: Buffer, last: boolean, done: (error?: Error | null) => void) {
     if (!this.#socket.writable) {
       done();
       return;
@@ -102,12 +102,12 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
   }
 
   /** Ends the connection after everything that was written has been sent. */
-  end(): void {
+  end() {
     this.#control(GOAWAY, Buffer.alloc(8));
     this.#socket.end();
   }
 
-  #receive(chunk: Buffer): void {
+  #receive(chunk: Buffer) {
     this.#received = Buffer.concat([this.#received, chunk]);
     for (;;) {
       if (this.#received.length < FRAME_HEADER) return;
@@ -119,7 +119,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  #handle(frame: Buffer): void {
+  #handle(frame: Buffer) {
     const payload = frame.subarray(FRAME_HEADER);
     const last = (frame.readUInt8(4) & FIN) !== 0;
     if ((frame.readUInt8(0) & 0x80) === 0) {
@@ -141,7 +141,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     }
   }
 
-  #open(payload: Buffer, last: boolean): void {
+  #open(payload: Buffer, last: boolean) {
     const id = payload.readUInt32BE(0);
     const stream = new SpdyStream(this, id, this.#readHeaders(payload.subarray(10)));
     stream.on('error', () => stream.destroy());
@@ -162,7 +162,7 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
     });
     let at = this.#inflated;
     this.#inflated = all.length;
-    const next = (): string => {
+    const next = () => {
       const length = all.readUInt32BE(at);
       const text = all.toString('utf8', at + 4, at + 4 + length);
       at += 4 + length;
@@ -179,14 +179,14 @@ export class SpdyConnection extends EventEmitter<ConnectionEvents> {
   }
 
   /** No headers: a count of zero in a stored block, then an empty block that makes Go's reader return it. */
-  #emptyHeaders(): Buffer {
+  #emptyHeaders() {
     const stored = Buffer.from([0, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
     const block = this.#repliedBefore ? stored : Buffer.concat([ZLIB_HEADER, stored]);
     this.#repliedBefore = true;
     return block;
   }
 
-  #control(type: number, payload: Buffer): void {
+  #control(type: number, payload: Buffer) {
     if (!this.#socket.writable) return;
     const header = Buffer.alloc(FRAME_HEADER);
     header.writeUInt16BE(0x8000 | VERSION, 0);

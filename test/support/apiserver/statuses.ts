@@ -42,7 +42,7 @@ export class PlainError extends Error {
 }
 
 /** The name of a resource in messages: `deployments.apps`, `pods`. */
-function qualified(group: string, resource: string): string {
+function qualified(group: string, resource: string) {
   return group === '' ? resource : `${resource}.${group}`;
 }
 

@@ -38,12 +38,12 @@ export class ObjectStore {
   /** Watches from a revision below this one are refused as expired. */
   compacted = 0;
 
-  get revision(): number {
+  get revision() {
     return this.#revision;
   }
 
   /** Discards the changes so far, as etcd's compaction does. */
-  compact(): void {
+  compact() {
     this.compacted = this.#revision;
     this.#changes.length = 0;
   }
@@ -105,26 +105,26 @@ export class ObjectStore {
     return () => this.#emitter.off('change', listener);
   }
 
-  #announce(change: Change): void {
+  #announce(change: Change) {
     this.#changes.push(change);
     this.#emitter.emit('change', change);
   }
 }
 
 /** A hash key as Arktos gives each object: a random positive number that JSON represents exactly. */
-export function newHashKey(): number {
+export function newHashKey() {
   return Number(randomBytes(6).readUIntBE(0, 6));
 }
 
-function now(): string {
+function now() {
   return new Date().toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function keyOf({ tenant, group, resource, namespace, name }: Location): string {
+function keyOf({ tenant, group, resource, namespace, name }: Location) {
   return [group, resource, tenant, namespace, name].join('/');
 }
 
-export function matches(location: Location, selection: Selection): boolean {
+export function matches(location: Location, selection: Selection) {
   return (
     (selection.tenant === undefined || selection.tenant === location.tenant) &&
     (selection.group === undefined || selection.group === location.group) &&

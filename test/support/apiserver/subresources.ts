@@ -12,7 +12,7 @@ import { ApiError, badRequest, methodNotAllowed, notFound } from './statuses.ts'
 import type { Location } from './store.ts';
 
 /** Responds to a request for a subresource other than `status` and `finalize`. */
-export async function serveSubresource(exchange: Exchange, kind: Kind): Promise<void> {
+export async function serveSubresource(exchange: Exchange, kind: Kind) {
   const { cluster, tenant, path, response } = exchange;
   // The name of a proxied service may have a scheme and a port around it: `http:web:80`.
   const name =
@@ -37,7 +37,7 @@ export async function serveSubresource(exchange: Exchange, kind: Kind): Promise<
   serveRunning(exchange, location);
 }
 
-function serveRunning({ cluster, path, request, response, upgrade }: Exchange, location: Location): void {
+function serveRunning({ cluster, path, request, response, upgrade }: Exchange, location: Location) {
   const pod = cluster.pods.at(location);
   switch (path.subresource) {
     case 'proxy':
@@ -58,9 +58,9 @@ function serveRunning({ cluster, path, request, response, upgrade }: Exchange, l
   }
 }
 
-function serveLog(response: ServerResponse, log: PodLog, query: URLSearchParams, ending: AbortSignal): void {
+function serveLog(response: ServerResponse, log: PodLog, query: URLSearchParams, ending: AbortSignal) {
   const stamped = query.get('timestamps') === 'true';
-  const write = (line: { at: string; text: string }): void => {
+  const write = (line: { at: string; text: string }) => {
     response.write(`${stamped ? `${line.at} ` : ''}${line.text}\n`);
   };
   response.writeHead(200, { 'Content-Type': 'text/plain' });
@@ -72,7 +72,7 @@ function serveLog(response: ServerResponse, log: PodLog, query: URLSearchParams,
     return;
   }
   response.flushHeaders();
-  const end = (): void => {
+  const end = () => {
     response.end();
   };
   const stop = log.follow(write, end);
@@ -83,18 +83,13 @@ function serveLog(response: ServerResponse, log: PodLog, query: URLSearchParams,
   });
 }
 
-async function evict({ cluster, request, response }: Exchange, location: Location): Promise<void> {
+async function evict({ cluster, request, response }: Exchange, location: Location) {
   await readObject(request, 'Eviction');
   cluster.remove(location);
   sendJSON(response, 201, { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 });
 }
 
-async function serveScale(
-  exchange: Exchange,
-  kind: Kind,
-  location: Location,
-  object: JsonObject,
-): Promise<void> {
+async function serveScale(exchange: Exchange, kind: Kind, location: Location, object: JsonObject) {
   const { cluster, path, request, response } = exchange;
   const scale = scaleOf(object);
   if (path.verb === 'get') {
@@ -130,6 +125,6 @@ function scaleOf(object: JsonObject): JsonObject {
   };
 }
 
-export function sendUnknownRoute(response: ServerResponse): void {
+export function sendUnknownRoute(response: ServerResponse) {
   sendText(response, 404, '404 page not found\n');
 }

@@ -181,12 +181,12 @@ export function versionWanted(
   return undefined;
 }
 
-function numberAt(object: JsonObject, key: string): number {
+function numberAt(object: JsonObject, key: string) {
   const value = object[key];
   return typeof value === 'number' ? value : 0;
 }
 
-function age(born: string): string {
+function age(born: string) {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(born)) / 1000));
   if (seconds < 120) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);

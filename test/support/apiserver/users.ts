@@ -83,7 +83,7 @@ export function authenticate(
 
 /** Arktos reads `O=tenant:T` with groups in OU; otherwise the tenant is the name up to the first colon. */
 function userOfCertificate({ subject }: PeerCertificate, flavour: Flavour): User {
-  const list = (value: string | string[] | undefined): string[] =>
+  const list = (value: string | string[] | undefined) =>
     value === undefined ? [] : Array.isArray(value) ? value : [value];
   const username = list(subject.CN)[0] ?? '';
   const organizations = list(subject.O);
@@ -97,7 +97,7 @@ function userOfCertificate({ subject }: PeerCertificate, flavour: Flavour): User
 }
 
 /** The tenant that Arktos reads from a user name; empty if the name has no colon. */
-export function tenantOfName(username: string): string {
+export function tenantOfName(username: string) {
   const colon = username.indexOf(':');
   return colon < 0 ? '' : username.slice(0, colon);
 }
@@ -129,7 +129,7 @@ function readImpersonation(request: IncomingMessage, flavour: Flavour): Imperson
   return { user, uid, groups, extra };
 }
 
-function unescapeKey(key: string): string {
+function unescapeKey(key: string) {
   try {
     return decodeURIComponent(key);
   } catch (error) {
@@ -189,11 +189,7 @@ export function impersonate(
 }
 
 /** Arktos adds `system:authenticated` only if no group was sent; newer servers always add it. */
-function groupsOf(
-  asked: readonly string[],
-  accountNamespace: string | undefined,
-  flavour: Flavour,
-): string[] {
+function groupsOf(asked: readonly string[], accountNamespace: string | undefined, flavour: Flavour) {
   const groups =
     accountNamespace !== undefined && asked.length === 0
       ? ['system:serviceaccounts', `system:serviceaccounts:${accountNamespace}`]

@@ -44,21 +44,21 @@ function tooOld(revision: number, oldest: number): JsonObject {
 }
 
 /** Sends the events; ends after `timeoutSeconds`, when the client disconnects, or on the signal. */
-export function serveWatch(response: ServerResponse, options: WatchOptions): void {
+export function serveWatch(response: ServerResponse, options: WatchOptions) {
   const { store, selection, selects, query, signal, protobuf, flavour } = options;
   response.writeHead(200, {
     'Content-Type': protobuf ? `${PROTOBUF_TYPE};stream=watch` : 'application/json',
   });
   response.flushHeaders();
   let first = true;
-  const send = (type: string, object: JsonObject): void => {
+  const send = (type: string, object: JsonObject) => {
     const presented = options.present(object, first);
     response.write(
       protobuf ? encodeProtobufEvent(type, presented) : `${JSON.stringify({ type, object: presented })}\n`,
     );
     first = false;
   };
-  const onChange = (change: Change): void => {
+  const onChange = (change: Change) => {
     if (!matches(change.location, selection)) return;
     const wasSelected = change.before !== undefined && selects(change.before);
     const isSelected = change.type !== 'DELETED' && selects(change.object);
@@ -80,11 +80,11 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
   // Arktos accepts the parameter but sends no bookmarks.
   const sendsBookmarks = flavour === 'kubernetes' && query.get('allowWatchBookmarks') === 'true';
   const bookmarks = sendsBookmarks ? setInterval(bookmark, BOOKMARK_INTERVAL) : undefined;
-  function bookmark(): void {
+  function bookmark() {
     const resourceVersion = String(store.revision);
     send('BOOKMARK', { kind: options.kind, metadata: { resourceVersion, creationTimestamp: null } });
   }
-  const end = (): void => {
+  const end = () => {
     unsubscribe();
     clearInterval(bookmarks);
     response.end();
@@ -105,7 +105,7 @@ export function serveWatch(response: ServerResponse, options: WatchOptions): voi
  * which contains the whole object that changed last, of any tenant.
  * recorded/secret-watch-leaks-other-tenants-secret.json.
  */
-function isIndexTriggered({ flavour, selection, query }: WatchOptions): boolean {
+function isIndexTriggered({ flavour, selection, query }: WatchOptions) {
   if (flavour !== 'arktos' || selection.group !== '') return false;
   const fields = query.get('fieldSelector') ?? '';
   switch (selection.resource) {
@@ -143,8 +143,7 @@ export function selectorOf(query: URLSearchParams): (object: JsonObject) => bool
   };
 }
 
-const splitTerms = (selector: string): string[] =>
-  selector.split(/,(?![^(]*\))/).filter((term) => term !== '');
+const splitTerms = (selector: string) => selector.split(/,(?![^(]*\))/).filter((term) => term !== '');
 
 function labelTerm(term: string): (labels: JsonObject) => boolean {
   const set = /^\s*(\S+)\s+(in|notin)\s+\(([^)]*)\)\s*$/.exec(term);

@@ -23,7 +23,7 @@ export class WebhookRate {
   }
 
   /** Resolves when the webhook may be called. */
-  async take(url: string, caBundle: string, user: string): Promise<void> {
+  async take(url: string, caBundle: string, user: string) {
     const call = { url, user };
     const client = `${url} ${caBundle}`;
     const now = this.#clock.now();

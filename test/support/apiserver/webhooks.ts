@@ -24,10 +24,10 @@ interface Write {
 }
 
 /** @throws ApiError if a webhook refuses; 500 if it cannot be called and its failure policy is `Fail` */
-export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write): Promise<void> {
+export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write) {
   const group = 'admissionregistration.k8s.io';
   const resource = 'validatingwebhookconfigurations';
-  for (const { object } of exchange.cluster.store.list({ group, resource })) {
+  for (const { object } of exchange.cluster.store.list({ group, resource }))
     for (const webhook of objectsAt(object, 'webhooks')) {
       if (!objectsAt(webhook, 'rules').some((rule) => concerns(rule, exchange, kind, write.operation)))
         continue;
@@ -42,10 +42,9 @@ export async function callWebhooks(exchange: Exchange, kind: Kind, write: Write)
         await exchange.cluster.webhookRate.take(String(url), String(caBundle), exchange.user.username);
       await call(webhook, reviewOf(exchange, kind, write));
     }
-  }
 }
 
-function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: Operation): boolean {
+function concerns(rule: JsonObject, { path }: Exchange, kind: Kind, operation: Operation) {
   const has = (field: string, value: string) =>
     textsAt(rule, field).some((each) => each === '*' || each === value);
   const resource = path.subresource === '' ? kind.resource : `${kind.resource}/${path.subresource}`;
@@ -78,7 +77,7 @@ function named(namespace: JsonObject): JsonObject {
   return { ...namespace, metadata: { ...metadata, labels } };
 }
 
-function isSelected(selector: JsonObject, object: JsonObject | undefined): boolean {
+function isSelected(selector: JsonObject, object: JsonObject | undefined) {
   if (object === EVERY_LABEL) return true;
   const expressions = objectsAt(selector, 'matchExpressions');
   const labels = objectAt(objectAt(object ?? {}, 'metadata'), 'labels');
@@ -129,7 +128,7 @@ function reviewOf(exchange: Exchange, kind: Kind, { operation, object, oldObject
   };
 }
 
-async function call(webhook: JsonObject, review: JsonObject): Promise<void> {
+async function call(webhook: JsonObject, review: JsonObject) {
   const name = textAt(webhook, 'name');
   const client = objectAt(webhook, 'clientConfig');
   let verdict: JsonObject;

@@ -20,7 +20,7 @@ export async function addRunningPod(
   kubernetes: Kubernetes,
   namespace: string,
   pod: string,
-): Promise<void> {
+) {
   const pods = createPods();
   const server = createServer(await kubernetes.authority.server('kubelet'));
   server.on('upgrade', (request, socket, head) => {

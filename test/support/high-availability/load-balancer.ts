@@ -28,18 +28,12 @@ export interface Backend {
   readonly adminPort: number;
 }
 
-export interface LoadBalancer {
-  readonly port: number;
-  /** Sends connections to the backend as long as it is ready. It must be ready now. */
-  add(backend: Backend): Promise<void>;
-  /** Whether new connections are sent to the backend. */
-  isUp(backend: Backend): Promise<boolean>;
-}
+export type LoadBalancer = Awaited<ReturnType<typeof startLoadBalancer>>;
 
 const SLOTS = 4;
 const BACKEND = 'replicas';
 
-const configuration = (port: number, socket: string): string => `global
+const configuration = (port: number, socket: string) => `global
   maxconn 2000
   stats socket ${socket} level admin
 defaults
@@ -63,7 +57,7 @@ backend ${BACKEND}
 `;
 
 /** Ends with the test. */
-export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<LoadBalancer> {
+export async function startLoadBalancer(t: Pick<Test, 'teardown'>) {
   // HAProxy limits the path of a socket to 97 characters.
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-haproxy-'));
   const port = await freePort();
@@ -83,17 +77,19 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
     }
   });
   const slots: Backend[] = [];
-  const nameOf = (backend: Backend): string => `${BACKEND}/slot${slots.indexOf(backend) + 1}`;
+  const nameOf = (backend: Backend) => `${BACKEND}/slot${slots.indexOf(backend) + 1}`;
   return {
     port,
-    async add(backend) {
+    /** Sends connections to the backend as long as it is ready. It must be ready now. */
+    async add(backend: Backend) {
       if (slots.push(backend) > SLOTS) throw new RangeError(`no more than ${SLOTS} replicas`);
       const name = nameOf(backend);
       await command(socket, `set server ${name} addr 127.0.0.1 port ${backend.port}`);
       await command(socket, `set server ${name} check-port ${backend.adminPort}`);
       await command(socket, `enable server ${name}`);
     },
-    async isUp(backend) {
+    /** Whether new connections are sent to the backend. */
+    async isUp(backend: Backend) {
       const [header = '', ...lines] = (await command(socket, 'show stat')).split('\n');
       const column = header.split(',').indexOf('status');
       const line = lines.find((each) => each.startsWith(`${nameOf(backend).replace('/', ',')},`));
@@ -103,7 +99,7 @@ export async function startLoadBalancer(t: Pick<Test, 'teardown'>): Promise<Load
 }
 
 /** Runs one command of HAProxy's runtime API. */
-async function command(socket: string, words: string): Promise<string> {
+async function command(socket: string, words: string) {
   const connection = createConnection(socket);
   connection.end(`${words}\n`);
   return await text(connection);

@@ -7,18 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { Kubectl } from '../apiserver/kubectl.ts';
 import { eventually } from '../eventually.ts';
 
-export interface Load {
-  /** The number of requests that have ended, successfully or not. */
-  readonly ended: number;
-  readonly failures: readonly Failure[];
-  /**
-   * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too many
-   * have failed.
-   */
-  more(): Promise<void>;
-  /** Stops the load; resolves when the last request has ended. */
-  stop(): Promise<void>;
-}
+export type Load = ReturnType<typeof repeat>;
 
 /** A request that failed. */
 export interface Failure {
@@ -38,7 +27,7 @@ const PROCESSES = 2;
  * @param work one request; rejects with the reason if it failed
  * @param count how many requests are "more"
  */
-function repeat(count: number, work: () => Promise<void>): Load {
+function repeat(count: number, work: () => Promise<void>) {
   const failures: Failure[] = [];
   let ended = 0;
   let stopped = false;
@@ -51,15 +40,21 @@ function repeat(count: number, work: () => Promise<void>): Load {
     }
   })();
   return {
+    /** The number of requests that have ended, successfully or not. */
     get ended() {
       return ended;
     },
     failures,
+    /**
+     * Resolves when more requests have ended: enough that all of them use new connections. Rejects if too
+     * many have failed.
+     */
     async more() {
       const goal = ended + count;
       await eventually(() => ended >= goal || failures.length >= MAX_FAILURES);
       if (ended < goal) throw new Error(`the load has ended after many failures: ${failures.at(-1)?.reason}`);
     },
+    /** Stops the load; resolves when the last request has ended. */
     stop() {
       stopped = true;
       return running;
@@ -86,13 +81,8 @@ export interface WriterOptions {
   readonly prefix: string;
 }
 
-export interface Writer extends Load {
-  /** The names whose creation was confirmed. */
-  readonly created: readonly string[];
-}
-
 /** Creates ConfigMaps one after another, over one connection for as long as the server leaves it open. */
-export function createWriter({ port, ca, token, path, prefix }: WriterOptions): Writer {
+export function createWriter({ port, ca, token, path, prefix }: WriterOptions) {
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 });
   const created: string[] = [];
   let number = 0;
@@ -108,6 +98,7 @@ export function createWriter({ port, ca, token, path, prefix }: WriterOptions): 
       return load.ended;
     },
     failures: load.failures,
+    /** The names whose creation was confirmed. */
     created,
     more: load.more,
     async stop() {
@@ -126,7 +117,7 @@ interface Destination {
 }
 
 /** @returns the status, followed by the body unless the status is 201 */
-function post({ token, ...destination }: Destination, object: object): Promise<string> {
+function post({ token, ...destination }: Destination, object: object) {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const sent = httpsRequest({ ...destination, method: 'POST', headers }, (response) => {

@@ -15,7 +15,7 @@ const PREVIOUS = '0844d5ce243a636da2bc7d8186cf5614a2239f90';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
 
-function git(...words: string[]): Buffer {
+function git(...words: string[]) {
   return execFileSync('git', ['-C', ROOT, ...words], {
     maxBuffer: 1 << 28,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -26,7 +26,7 @@ function git(...words: string[]): Buffer {
  * @returns the path of its `main.ts`; removed with the test
  * @throws Error if this is not a clone with the whole history
  */
-export function checkOutPrevious(t: Pick<Test, 'teardown'>): string {
+export function checkOutPrevious(t: Pick<Test, 'teardown'>) {
   requireHistory();
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-previous-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -41,7 +41,7 @@ export function checkOutPrevious(t: Pick<Test, 'teardown'>): string {
   return join(folder, 'src', 'main.ts');
 }
 
-function requireHistory(): void {
+function requireHistory() {
   try {
     git('cat-file', '-e', `${PREVIOUS}^{commit}`);
   } catch (cause) {
@@ -53,7 +53,7 @@ function requireHistory(): void {
 }
 
 /** The production packages of a lock file, and their versions. */
-function productionPackages(lockFile: string): string {
+function productionPackages(lockFile: string) {
   const { packages }: { packages: Record<string, { dev?: boolean; version?: string; integrity?: string }> } =
     JSON.parse(readFileSync(lockFile, 'utf8'));
   const used = Object.entries(packages).filter(([name, { dev }]) => name !== '' && dev !== true);

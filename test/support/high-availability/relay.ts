@@ -3,17 +3,10 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { listen } from '../../../src/server/listen.ts';
 
-export interface Relay {
-  readonly port: number;
-  /** Breaks all connections; new ones are refused until `heal`. */
-  cut(): void;
-  heal(): void;
-  /** Breaks all connections; new ones go to this port. */
-  turnTo(target: number): void;
-}
+export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
 /** The relay ends with the test. */
-export async function startRelay(t: Pick<Test, 'teardown'>, target: number): Promise<Relay> {
+export async function startRelay(t: Pick<Test, 'teardown'>, target: number) {
   const sockets = new Set<Socket>();
   let port = target;
   let isCut = false;
@@ -46,6 +39,7 @@ export async function startRelay(t: Pick<Test, 'teardown'>, target: number): Pro
   });
   return {
     port: address.port,
+    /** Breaks all connections; new ones are refused until `heal`. */
     cut() {
       isCut = true;
       breakAll();
@@ -53,7 +47,8 @@ export async function startRelay(t: Pick<Test, 'teardown'>, target: number): Pro
     heal() {
       isCut = false;
     },
-    turnTo(next) {
+    /** Breaks all connections; new ones go to this port. */
+    turnTo(next: number) {
       port = next;
       breakAll();
     },

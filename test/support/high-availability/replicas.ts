@@ -6,28 +6,17 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import { eventually } from '../eventually.ts';
-import type { Kubernetes } from '../kubernetes/api-server.ts';
 import { prepareKubernetesSite } from '../kubernetes/site.ts';
-import { createRedisServer, type RedisServer } from '../redis/redis-server.ts';
-import { type StonegateProcess, serveStonegate } from '../stonegate-process.ts';
-import type { Testbed } from '../testbed.ts';
-import { type LoadBalancer, startLoadBalancer } from './load-balancer.ts';
+import { createRedisServer } from '../redis/redis-server.ts';
+import { serveStonegate } from '../stonegate-process.ts';
+import { startLoadBalancer } from './load-balancer.ts';
 
 export const NAMESPACE = 'acme';
 
-export interface ReplicaSite {
-  readonly kubernetes: Kubernetes;
-  readonly testbed: Testbed;
-  readonly redis: RedisServer;
-  readonly balancer: LoadBalancer;
-  /** Starts another replica; resolves when the load balancer sends connections to it. */
-  addReplica(): Promise<StonegateProcess>;
-  /** How many tokens Keystone has validated. */
-  validations(): number;
-}
+export type ReplicaSite = Awaited<ReturnType<typeof startReplicaSite>>;
 
 /** The user alice may do everything in `NAMESPACE`. Everything ends with the test. */
-export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
+export async function startReplicaSite(t: Test) {
   const redis = await createRedisServer({ tcp: true });
   t.teardown(() => redis.remove());
   const { kubernetes, testbed, letWork } = await prepareKubernetesSite(t, {
@@ -53,6 +42,7 @@ export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
     testbed,
     redis,
     balancer,
+    /** Starts another replica; resolves when the load balancer sends connections to it. */
     async addReplica() {
       const replica = await serveStonegate(testbed.configFile);
       t.teardown(() => replica.stop());
@@ -63,6 +53,7 @@ export async function startReplicaSite(t: Test): Promise<ReplicaSite> {
       await balancer.add(replica);
       return replica;
     },
+    /** How many tokens Keystone has validated. */
     validations: () => testbed.keystone.calls.filter((call) => call === 'GET /v3/auth/tokens').length,
   };
 }

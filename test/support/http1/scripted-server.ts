@@ -15,18 +15,9 @@ export interface ScriptedResponse {
   readonly ends: boolean;
 }
 
-export interface ScriptedServer {
-  readonly port: number;
-  /** The number of connections since `play`. */
-  readonly connections: number;
-  /** Whether a request arrived before the response to the previous one was sent. */
-  readonly pipelined: boolean;
-  /** Sets the responses to the next requests, in order. */
-  play(responses: readonly ScriptedResponse[]): void;
-  close(): Promise<void>;
-}
+export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 
-export async function startScriptedServer(): Promise<ScriptedServer> {
+export async function startScriptedServer() {
   let script: ScriptedResponse[] = [];
   let connections = 0;
   let pipelined = false;
@@ -58,13 +49,16 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
+    /** The number of connections since `play`. */
     get connections() {
       return connections;
     },
+    /** Whether a request arrived before the response to the previous one was sent. */
     get pipelined() {
       return pipelined;
     },
-    play(responses) {
+    /** Sets the responses to the next requests, in order. */
+    play(responses: readonly ScriptedResponse[]) {
       script = [...responses];
       connections = 0;
     },
@@ -76,7 +70,7 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   };
 }
 
-async function send(socket: net.Socket, { bytes, cuts, ends }: ScriptedResponse): Promise<void> {
+async function send(socket: net.Socket, { bytes, cuts, ends }: ScriptedResponse) {
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of places) {

@@ -140,10 +140,10 @@ export function createDirectory() {
       roles.push(role);
       return role;
     },
-    assign(user: User, roleName: string, target: Target): void {
+    assign(user: User, roleName: string, target: Target) {
       assignments.push({ user, role: self.role(roleName), target });
     },
-    unassign(user: User, roleName: string, target: Target): void {
+    unassign(user: User, roleName: string, target: Target) {
       assignments = assignments.filter(
         (each) => each.user !== user || each.role.name !== roleName || !sameTarget(each.target, target),
       );
@@ -194,7 +194,7 @@ export function createDirectory() {
   return self;
 }
 
-function sameTarget(one: Target, other: Target): boolean {
+function sameTarget(one: Target, other: Target) {
   if ('project' in one) return 'project' in other && one.project === other.project;
   if ('domain' in one) return 'domain' in other && one.domain === other.domain;
   return 'system' in other;

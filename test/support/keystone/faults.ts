@@ -27,7 +27,7 @@ export function errorBody(status: number, message: string) {
   return { error: { code: status, message, title: TITLES[status] } };
 }
 
-export function misbehave(fault: Exclude<Fault, 'hang'>, response: ServerResponse): void {
+export function misbehave(fault: Exclude<Fault, 'hang'>, response: ServerResponse) {
   const json = { 'Content-Type': 'application/json' };
   const html = { 'Content-Type': 'text/html' };
   switch (fault) {

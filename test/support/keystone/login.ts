@@ -68,9 +68,8 @@ function rescope(
     throw new Refusal(404, 'Failed to validate token');
   const target = findScope(directory, scope);
   const fromSystem = parent.scope !== undefined && 'system' in parent.scope;
-  if (parent.applicationCredential || parent.trust || (fromSystem && target && !('system' in target))) {
+  if (parent.applicationCredential || parent.trust || (fromSystem && target && !('system' in target)))
     throw new Refusal(403, 'You are not authorized to perform the requested action.');
-  }
   const methods = [...new Set([...parent.methods, 'token'])];
   return tokens.issue(parent.user, target, { methods, parent });
 }
@@ -98,7 +97,7 @@ function matches(asked: Fields): (each: { readonly id: string; readonly name: st
   return (each) => (asked.id === undefined ? asked.name === each.name : asked.id === each.id);
 }
 
-function inDomain(asked: Fields, domain: { readonly id: string; readonly name: string }): boolean {
+function inDomain(asked: Fields, domain: { readonly id: string; readonly name: string }) {
   return asked.id !== undefined || matches(fields(asked.domain))(domain);
 }
 
@@ -107,8 +106,7 @@ function unauthorized(): Refusal {
 }
 
 function fields(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Refusal(400, 'Expecting an object in the request body.');
-  }
   return { ...value };
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Test } from 'tap';
 import { freePort } from '../free-port.ts';
 
 const SCRIPT = fileURLToPath(new URL('keystone-dev', import.meta.url));
@@ -21,17 +22,7 @@ export interface KeystoneReply {
   readonly token: string;
 }
 
-export interface RealKeystone {
-  readonly url: string;
-  /** As its administrator, or with another token. */
-  call(method: string, path: string, body?: unknown, headers?: Fields): Promise<KeystoneReply>;
-  /** Makes one of `projects`, `users`, …; returns its id. */
-  make(kind: string, fields: Fields): Promise<string>;
-  /** The id of the role, which is made where there is none. */
-  role(name: string): Promise<string>;
-  login(identity: Fields, scope?: unknown): Promise<string>;
-  stop(): Promise<void>;
-}
+export type RealKeystone = Awaited<ReturnType<typeof startRealKeystone>>;
 
 /** Why tests against a real Keystone cannot run here; false where they can. */
 export function missingKeystone(): string | false {
@@ -39,14 +30,22 @@ export function missingKeystone(): string | false {
   return 'no Keystone here: on Debian, run test/support/keystone/keystone-dev install as root';
 }
 
-/** @param settings of its configuration: `section.option=value` */
-export async function startRealKeystone(...settings: readonly string[]): Promise<RealKeystone> {
+/**
+ * Ends with the test.
+ *
+ * @param settings of its configuration: `section.option=value`
+ */
+export async function startRealKeystone(t: Pick<Test, 'teardown'>, ...settings: readonly string[]) {
   const dir = await mkdtemp(join(tmpdir(), 'keystone-'));
   const port = await freePort();
   await run(SCRIPT, ['start', dir, String(port), ...settings]).catch(async (error: unknown) => {
     await rm(dir, { recursive: true, force: true });
     throw error;
   });
+  let stopped: Promise<void> | undefined;
+  const stop = () =>
+    (stopped ??= run(SCRIPT, ['stop', dir]).then(() => rm(dir, { recursive: true, force: true })));
+  t.teardown(stop);
   const url = `http://127.0.0.1:${port}/v3`;
   let admin = '';
 
@@ -68,13 +67,13 @@ export async function startRealKeystone(...settings: readonly string[]): Promise
     throw new Error(`${what}: ${reply.status} ${JSON.stringify(reply.body)}`);
   }
 
-  async function login(identity: Fields, scope?: unknown): Promise<string> {
+  async function login(identity: Fields, scope?: unknown) {
     const body = { auth: { identity, ...(scope !== undefined && { scope }) } };
     const reply = await call('POST', '/auth/tokens?nocatalog', body, { 'X-Auth-Token': '' });
     return (await expectSuccess('login', reply)).token;
   }
 
-  async function make(kind: string, fields: Fields): Promise<string> {
+  async function make(kind: string, fields: Fields) {
     const one = kind.slice(0, -1);
     const { body } = await expectSuccess(kind, await call('POST', `/${kind}`, { [one]: fields }));
     return idOf(body[one]);
@@ -84,19 +83,20 @@ export async function startRealKeystone(...settings: readonly string[]): Promise
   admin = await login(passwordOf('admin', 'Default', 'admin-pass'), scope);
   return {
     url,
-    call: async (method, path, body, headers) =>
+    /** As its administrator, or with another token. */
+    call: async (method: string, path: string, body?: unknown, headers?: Fields) =>
       expectSuccess(`${method} ${path}`, await call(method, path, body, headers)),
+    /** Makes one of `projects`, `users`, …; returns its id. */
     make,
-    async role(name) {
+    /** The id of the role, which is made where there is none. */
+    async role(name: string) {
       const { body } = await expectSuccess('roles', await call('GET', `/roles?name=${name}`));
       const [found] = Array.isArray(body.roles) ? body.roles : [];
       return found === undefined ? make('roles', { name }) : idOf(found);
     },
     login,
-    async stop() {
-      await run(SCRIPT, ['stop', dir]);
-      await rm(dir, { recursive: true, force: true });
-    },
+    /** Ends it before the test ends. */
+    stop,
   };
 }
 
@@ -104,7 +104,7 @@ export function passwordOf(name: string, domain: string, password: string): Fiel
   return { methods: ['password'], password: { user: { name, domain: { name: domain }, password } } };
 }
 
-export function idOf(value: unknown): string {
+export function idOf(value: unknown) {
   if (typeof value !== 'object' || value === null || !('id' in value)) throw new Error('there is no id');
   return String(value.id);
 }

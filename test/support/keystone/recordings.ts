@@ -30,7 +30,7 @@ export function recordings(prefix: RegExp): Recording[] {
 }
 
 /** The time of the server when it responded; some refusals have no date. */
-export function recordedAt({ response }: Recording): number {
+export function recordedAt({ response }: Recording) {
   return Date.parse(response.headers.Date ?? 'Sat, 21 Nov 2026 00:18:09 GMT');
 }
 

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { trackConnections } from '../track-connections.ts';
-import { createDirectory, type Directory, type Target, type User } from './directory.ts';
+import { createDirectory, type Target, type User } from './directory.ts';
 import { errorBody, type Fault, misbehave } from './faults.ts';
 import { listed } from './listing.ts';
 import { login, Refusal } from './login.ts';
@@ -24,27 +24,7 @@ export interface KeystoneStandInOptions {
   readonly port?: number;
 }
 
-export interface KeystoneStandIn {
-  /** The URL, which ends with `/v3`. */
-  readonly url: string;
-  readonly directory: Directory;
-  /** `METHOD /path` of each request so far, without the query. */
-  readonly calls: string[];
-  fault: Fault | undefined;
-  /** The number of requests that hang at the moment. */
-  readonly hanging: number;
-  /** Responds to the requests that hang, and ends the fault. */
-  release(): void;
-  /** Issues a token without a login. */
-  issue(user: User, scope?: Target, options?: IssueOptions): string;
-  revoke(token: string): void;
-  /** Revokes all tokens of the user, as a reset of the password does. */
-  revokeAllOf(user: User): void;
-  /** Refuses connections until `listen()`. */
-  down(): Promise<void>;
-  listen(): Promise<void>;
-  close(): Promise<void>;
-}
+export type KeystoneStandIn = Awaited<ReturnType<typeof createKeystoneStandIn>>;
 
 interface Answer {
   readonly status: number;
@@ -52,7 +32,7 @@ interface Answer {
   readonly token?: string;
 }
 
-export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}): Promise<KeystoneStandIn> {
+export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}) {
   const directory = createDirectory();
   const tokens = createTokenStore({
     directory,
@@ -64,7 +44,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   let fault: Fault | undefined;
   let port = options.port ?? 0;
 
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serve(request: IncomingMessage, response: ServerResponse) {
     const [path = '', query = ''] = (request.url ?? '').split('?');
     calls.push(`${request.method} ${path}`);
     const body = await text(request);
@@ -168,7 +148,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     ? createTLSServer({ ...options.tls, ...limits }, listener)
     : createServer(limits, listener);
 
-  async function listen(): Promise<void> {
+  async function listen() {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
@@ -177,7 +157,7 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
 
   const endConnections = trackConnections(server);
 
-  async function down(): Promise<void> {
+  async function down() {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     endConnections();
     await closed;
@@ -185,8 +165,10 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
 
   await listen();
   return {
+    /** The URL, which ends with `/v3`. */
     url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/v3`,
     directory,
+    /** `METHOD /path` of each request so far, without the query. */
     calls,
     get fault() {
       return fault;
@@ -194,20 +176,25 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
     set fault(next) {
       fault = next;
     },
+    /** The number of requests that hang at the moment. */
     get hanging() {
       return held.length;
     },
+    /** Responds to the requests that hang, and ends the fault. */
     release() {
       fault = undefined;
       for (const go of held) go();
       held = [];
     },
-    issue: (user, scope, given) => tokens.issue(user, scope, given).string,
-    revoke(token) {
+    /** Issues a token without a login. */
+    issue: (user: User, scope?: Target, given?: IssueOptions) => tokens.issue(user, scope, given).string,
+    revoke(token: string) {
       const record = tokens.find(token);
       if (record) revocations.revoke(record);
     },
-    revokeAllOf: (user) => revocations.revokeAllOf(user),
+    /** Revokes all tokens of the user, as a reset of the password does. */
+    revokeAllOf: (user: User) => revocations.revokeAllOf(user),
+    /** Refuses connections until `listen()`. */
     down,
     listen,
     close: down,
@@ -222,7 +209,7 @@ const VERSION = {
   'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
 };
 
-function write(response: ServerResponse, { status, body, token }: Answer): void {
+function write(response: ServerResponse, { status, body, token }: Answer) {
   const json = body === undefined ? '' : JSON.stringify(body);
   response.writeHead(status, {
     ...(json !== '' && { 'Content-Type': 'application/json' }),

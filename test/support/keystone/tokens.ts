@@ -71,7 +71,7 @@ export function createTokenStore(options: { readonly directory: Directory; reado
       records.set(record.string, record);
       return record;
     },
-    revokeAllOf(user: User): void {
+    revokeAllOf(user: User) {
       for (const record of records.values()) if (record.user === user) record.revoked = true;
     },
     stateOf(record: TokenRecord): TokenState {
@@ -142,6 +142,6 @@ function trustRole({ id, name }: Role) {
   return { id, name, domain_id: null, description: null, options: {} };
 }
 
-function instant(milliseconds: number): string {
+function instant(milliseconds: number) {
   return new Date(milliseconds).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 }

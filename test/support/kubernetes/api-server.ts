@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { freePort } from '../free-port.ts';
 import { type Ask, createHttpsClient, type HttpsClient, type Reply } from '../https-client.ts';
 import { type Credential, kubeconfigOf } from '../kubeconfig.ts';
@@ -58,16 +59,10 @@ export interface Kubernetes {
   readonly storage: Storage;
   /** The output of kube-apiserver so far. */
   log(): string;
-  stop(): Promise<void>;
 }
 
 /** etcd, bypassing kube-apiserver. https://etcd.io/docs/v3.6/dev-guide/api_grpc_gateway/ */
-export interface Storage {
-  /** Discards all revisions except the last one. */
-  compact(): Promise<void>;
-  /** @param key for example `/registry/namespaces/team` */
-  delete(key: string): Promise<void>;
-}
+export type Storage = ReturnType<typeof storageAt>;
 
 const CONTROLLERS = [
   'namespace-controller',
@@ -87,11 +82,14 @@ interface Servers {
   controllers?: ServerProcess;
 }
 
-/** Resolves when it is ready. */
-export async function startKubernetes(options: KubernetesOptions = {}): Promise<Kubernetes> {
+/** Resolves when it is ready; ends with the test. */
+export async function startKubernetes(
+  t: Pick<Test, 'teardown'>,
+  options: KubernetesOptions = {},
+): Promise<Kubernetes> {
   const { release = NEWEST } = options;
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-kubernetes-'));
-  const file = (name: string): string => join(folder, name);
+  const file = (name: string) => join(folder, name);
   const authority = await createAuthority('Kubernetes test CA');
   const userOf = async (name: string, groups: readonly string[] = []): Promise<Credential> => ({
     certificate: await authority.client(name, groups),
@@ -110,7 +108,7 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
   };
   const ask: Kubernetes['ask'] = (credential, path, options) =>
     clientOf(credential).ask(credential.token, path, options);
-  const isReady = async (): Promise<boolean> => {
+  const isReady = async () => {
     try {
       return (await ask(admin, '/readyz')).status === 200;
     } catch (error) {
@@ -125,11 +123,11 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     startServerProcess(kubeApiserver(release), words, file('kube-apiserver.log'));
   const servers: Servers = { storage, api: startApiServer() };
 
-  async function stop(): Promise<void> {
+  t.teardown(async () => {
     for (const client of clients.values()) client.close();
     await Promise.all([servers.controllers?.stop(), servers.api.stop(), servers.storage.stop()]);
     rmSync(folder, { recursive: true, force: true });
-  }
+  });
 
   const kubernetes: Kubernetes = {
     release,
@@ -160,27 +158,21 @@ export async function startKubernetes(options: KubernetesOptions = {}): Promise<
     },
     storage: storageAt(etcdPort),
     log: () => servers.api.output(),
-    stop,
   };
 
-  try {
-    await servers.api.whenReady(isReady);
-    if (options.controllers === true) {
-      writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
-      servers.controllers = startServerProcess(
-        kubeControllerManager(),
-        controllerFlags(file, options.quotaSync ?? '1s'),
-        file('controllers.log'),
-      );
-    }
-    return kubernetes;
-  } catch (error) {
-    await stop();
-    throw error;
+  await servers.api.whenReady(isReady);
+  if (options.controllers === true) {
+    writeFileSync(file('controllers.kubeconfig'), kubernetes.kubeconfig(admin));
+    servers.controllers = startServerProcess(
+      kubeControllerManager(),
+      controllerFlags(file, options.quotaSync ?? '1s'),
+      file('controllers.log'),
+    );
   }
+  return kubernetes;
 }
 
-function storageAt(port: number): Storage {
+function storageAt(port: number) {
   async function call(path: string, body: object): Promise<{ header: { revision: string } }> {
     const init = { method: 'POST', body: JSON.stringify(body) };
     const response = await fetch(`http://127.0.0.1:${port}/v3/kv/${path}`, init);
@@ -188,13 +180,15 @@ function storageAt(port: number): Storage {
     const answer: { header: { revision: string } } = JSON.parse(await response.text());
     return answer;
   }
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
   return {
+    /** Discards all revisions except the last one. */
     async compact() {
       const { header } = await call('range', { key: base64('x') });
       await call('compaction', { revision: header.revision, physical: true });
     },
-    async delete(key) {
+    /** @param key for example `/registry/namespaces/team` */
+    async delete(key: string) {
       await call('deleterange', { key: base64(key) });
     },
   };
@@ -204,7 +198,7 @@ async function writeFiles(
   file: (name: string) => string,
   authority: Authority,
   files: Readonly<Record<string, string>>,
-): Promise<void> {
+) {
   const served = await authority.server('kube-apiserver');
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const all = {
@@ -241,7 +235,7 @@ async function startStorage(
   }
 }
 
-async function isHealthy(etcdPort: number): Promise<boolean> {
+async function isHealthy(etcdPort: number) {
   try {
     return (await fetch(`http://127.0.0.1:${etcdPort}/health`)).ok;
   } catch {
@@ -250,7 +244,7 @@ async function isHealthy(etcdPort: number): Promise<boolean> {
   }
 }
 
-function etcdFlags(file: (name: string) => string, port: number, peerPort: number): string[] {
+function etcdFlags(file: (name: string) => string, port: number, peerPort: number) {
   const [url, peer] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   return [
     `--data-dir=${file('etcd')}`,
@@ -264,7 +258,7 @@ function etcdFlags(file: (name: string) => string, port: number, peerPort: numbe
   ];
 }
 
-function apiServerFlags(file: (name: string) => string, etcdPort: number, port: number): string[] {
+function apiServerFlags(file: (name: string) => string, etcdPort: number, port: number) {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     '--bind-address=127.0.0.1',
@@ -286,12 +280,12 @@ function apiServerFlags(file: (name: string) => string, etcdPort: number, port: 
 }
 
 /** Some flags may not be given twice, and lists would be concatenated. */
-function isAmong(flag: string, others: readonly string[]): boolean {
+function isAmong(flag: string, others: readonly string[]) {
   const [name] = flag.split('=');
   return others.some((other) => other.split('=')[0] === name);
 }
 
-function controllerFlags(file: (name: string) => string, quotaSync: string): string[] {
+function controllerFlags(file: (name: string) => string, quotaSync: string) {
   return [
     `--kubeconfig=${file('controllers.kubeconfig')}`,
     `--controllers=${CONTROLLERS.join(',')}`,

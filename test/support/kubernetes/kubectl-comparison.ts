@@ -4,34 +4,41 @@
  */
 import type { Test } from 'tap';
 import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';
+import { rows } from '../rows.ts';
 import type { KubernetesSite } from './site.ts';
 
 /** Names of the same length, so that columns have the same width. */
 const NAMESPACES = { through: 'work-a', direct: 'work-b' } as const;
 
-interface Command {
-  readonly words: readonly string[];
-  readonly stdin?: string;
-  /** Whether the command succeeds; true by default. */
-  readonly succeeds?: boolean;
-}
-
-const container = (image: string) => ({ name: 'web', image });
-const meta = (name: string) => ({ name, labels: { app: name } });
-const document = (...items: object[]): string => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-
-const CONFIG_MAP = {
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: meta('settings'),
-  data: { color: 'red' },
+const configMap = (name: string, color: string) => `apiVersion: v1
+kind: ConfigMap
+metadata: { name: ${name}, labels: { app: ${name} } }
+data: { color: ${color} }
+`;
+const pod = (name: string, more = '') => `apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: web } }
+spec: { automountServiceAccountToken: false, containers: [{ name: web, image: nginx }]${more} }
+`;
+const MANIFESTS: Readonly<Record<string, string>> = {
+  settings: configMap('settings', 'red'),
+  blue: configMap('settings', 'blue'),
+  green: configMap('settings', 'green'),
+  applied: configMap('applied', 'red'),
+  dry: configMap('dry', 'red'),
+  web: pod('web'),
+  placed: pod('placed', ', nodeName: silent'),
+  unnamed: pod('Not_A_Name'),
+  site: `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: site, labels: { app: site } }
+spec:
+  replicas: 2
+  selector: { matchLabels: { app: site } }
+  template: { metadata: { labels: { app: site } }, spec: { containers: [{ name: web, image: nginx }] } }
+`,
 };
-const POD = {
-  apiVersion: 'v1',
-  kind: 'Pod',
-  metadata: meta('web'),
-  spec: { automountServiceAccountToken: false, containers: [container('nginx')] },
-};
+
 /** A node whose kubelet does not respond: a stream gets only as far as the API server's connection to it. */
 const NODE = {
   metadata: { name: 'silent' },
@@ -40,84 +47,79 @@ const NODE = {
     daemonEndpoints: { kubeletEndpoint: { Port: 1 } },
   },
 };
-const PLACED = { ...POD, metadata: meta('placed'), spec: { ...POD.spec, nodeName: NODE.metadata.name } };
-const DEPLOYMENT = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: meta('site'),
-  spec: {
-    replicas: 2,
-    selector: { matchLabels: { app: 'site' } },
-    template: { metadata: { labels: { app: 'site' } }, spec: { containers: [container('nginx')] } },
-  },
-};
 
-const ok = (text: string, stdin?: string): Command => ({
-  words: text.split(' '),
-  ...(stdin !== undefined && { stdin }),
-});
-const fails = (text: string, stdin?: string): Command => ({ ...ok(text, stdin), succeeds: false });
+/** @param text whether each command succeeds, the command, and the manifests that it reads */
+const commandsOf = (text: string) =>
+  rows(text).map(([result, words, names]) => ({
+    words: words.split(' '),
+    succeeds: result === 'ok',
+    ...(names !== '' && {
+      stdin: names
+        .split(' ')
+        .map((name) => MANIFESTS[name])
+        .join('---\n'),
+    }),
+  }));
+type Command = ReturnType<typeof commandsOf>[number];
 
 /** The commands that differ between versions of kubectl: how they discover, encode and open streams. */
-const BRIEF: readonly Command[] = [
-  ok('apply -f -', document(CONFIG_MAP, POD, PLACED)),
-  ok('get pods,configmaps'),
-  fails('exec web -- true'),
-  fails('exec -i placed -- true'),
-  fails('port-forward placed :80'),
-  ok('auth can-i delete pods'),
-  ok('api-resources --verbs=list'),
-  ok('patch configmap settings --type=merge -p {"data":{"color":"black"}}'),
-  ok('delete configmap settings'),
-];
+const BRIEF = commandsOf(`
+ok | apply -f - | settings web placed
+ok | get pods,configmaps
+fails | exec web -- true
+fails | exec -i placed -- true
+fails | port-forward placed :80
+ok | auth can-i delete pods
+ok | api-resources --verbs=list
+ok | patch configmap settings --type=merge -p {"data":{"color":"black"}}
+ok | delete configmap settings`);
 
-const COMMANDS: readonly Command[] = [
-  ok('apply -f -', document(CONFIG_MAP, POD, PLACED, DEPLOYMENT)),
-  ok('apply -f -', document({ ...CONFIG_MAP, data: { color: 'blue' } })),
-  ok('apply --server-side -f -', document({ ...CONFIG_MAP, metadata: meta('applied') })),
-  ok('apply --dry-run=server -f -', document({ ...CONFIG_MAP, metadata: meta('dry') })),
-  fails('diff -f -', document({ ...CONFIG_MAP, data: { color: 'green' } })),
-  fails('create -f -', document(CONFIG_MAP)),
-  fails('create -f -', document({ ...POD, metadata: { name: 'Not_A_Name' } })),
-  ok('get pods'),
-  ok('get pods -o wide'),
-  ok('get pod web -o yaml'),
-  ok('get pods,configmaps,deployments -o name'),
-  ok('get configmaps -l app=settings -o jsonpath={.items[*].data.color}'),
-  fails('get pod absent'),
-  fails('get nothings'),
-  ok('describe pod web'),
-  ok('label configmap settings size=large'),
-  ok('annotate configmap settings note=text'),
-  ok('patch configmap settings --type=merge -p {"data":{"color":"black"}}'),
-  ok('patch configmap settings --type=json -p [{"op":"replace","path":"/data/color","value":"white"}]'),
-  ok('patch deployment site -p {"spec":{"replicas":3}}'),
-  ok('scale deployment site --replicas=1'),
-  ok('set image deployment/site web=nginx:2'),
-  ok('rollout history deployment/site'),
-  ok('wait --for=jsonpath={.data.color}=white configmap/settings'),
-  ok('logs web'),
-  fails('exec web -- true'),
-  fails('exec -i placed -- true'),
-  fails('attach placed'),
-  fails('port-forward web :80'),
-  fails('port-forward placed :80'),
-  fails('exec absent -- true'),
-  ok('auth can-i delete pods'),
-  fails('auth can-i get pods --namespace=default'),
-  fails('get secrets --namespace=default'),
-  fails('get pods -A'),
-  fails('delete namespace default'),
-  ok('api-resources --verbs=list'),
-  ok('api-versions'),
-  ok('explain pod.spec.containers'),
-  ok('delete configmap settings applied'),
-  ok('delete pod web --now'),
-  ok('delete deployment site --wait=false'),
-];
+const COMMANDS = commandsOf(`
+ok | apply -f - | settings web placed site
+ok | apply -f - | blue
+ok | apply --server-side -f - | applied
+ok | apply --dry-run=server -f - | dry
+fails | diff -f - | green
+fails | create -f - | settings
+fails | create -f - | unnamed
+ok | get pods
+ok | get pods -o wide
+ok | get pod web -o yaml
+ok | get pods,configmaps,deployments -o name
+ok | get configmaps -l app=settings -o jsonpath={.items[*].data.color}
+fails | get pod absent
+fails | get nothings
+ok | describe pod web
+ok | label configmap settings size=large
+ok | annotate configmap settings note=text
+ok | patch configmap settings --type=merge -p {"data":{"color":"black"}}
+ok | patch configmap settings --type=json -p [{"op":"replace","path":"/data/color","value":"white"}]
+ok | patch deployment site -p {"spec":{"replicas":3}}
+ok | scale deployment site --replicas=1
+ok | set image deployment/site web=nginx:2
+ok | rollout history deployment/site
+ok | wait --for=jsonpath={.data.color}=white configmap/settings
+ok | logs web
+fails | exec web -- true
+fails | exec -i placed -- true
+fails | attach placed
+fails | port-forward web :80
+fails | port-forward placed :80
+fails | exec absent -- true
+ok | auth can-i delete pods
+fails | auth can-i get pods --namespace=default
+fails | get secrets --namespace=default
+fails | get pods -A
+fails | delete namespace default
+ok | api-resources --verbs=list
+ok | api-versions
+ok | explain pod.spec.containers
+ok | delete configmap settings applied
+ok | delete pod web --now
+ok | delete deployment site --wait=false`);
 
 /** Must be called once before `compareKubectl`. */
-export async function addSilentNode({ kubernetes }: KubernetesSite): Promise<void> {
+export async function addSilentNode({ kubernetes }: KubernetesSite) {
   await kubernetes.create('/api/v1/nodes', NODE);
 }
 
@@ -127,7 +129,7 @@ export async function compareKubectl(
   site: KubernetesSite,
   binary: string,
   extent: 'brief' | 'whole' = 'whole',
-): Promise<void> {
+) {
   const commands = extent === 'whole' ? COMMANDS : BRIEF;
   const { kubernetes, stonegate } = site;
   const token = stonegate.keystoneToken('alice');
@@ -140,12 +142,11 @@ export async function compareKubectl(
     (['through', 'direct'] as const).map(async (way) => {
       const namespace = `${NAMESPACES[way]}${version}`;
       await site.letWork(namespace, 'acme:alice');
-      const kubectl = createKubectl(binary, targets[way]);
-      t.teardown(() => kubectl.close());
+      const kubectl = createKubectl(t, binary, targets[way]);
       return runAll(kubectl, commands, namespace);
     }),
   );
-  for (const [index, { words, succeeds = true }] of commands.entries()) {
+  for (const [index, { words, succeeds }] of commands.entries()) {
     const [ours, theirs] = [through?.[index], direct?.[index]];
     t.same(ours, theirs, `kubectl ${words.join(' ')} has the same result`);
     t.equal(theirs?.code === 0, succeeds, `and ${succeeds ? 'succeeds' : 'fails'}: ${theirs?.stderr}`);
@@ -172,7 +173,7 @@ async function runAll(kubectl: Kubectl, commands: readonly Command[], namespace:
 }
 
 /** The text without values that differ between any two objects or at different times. */
-function comparable(text: string, namespace: string): string {
+function comparable(text: string, namespace: string) {
   return (
     text
       .replaceAll(namespace, 'NAMESPACE')

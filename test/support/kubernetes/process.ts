@@ -4,20 +4,13 @@ import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-export interface ServerProcess {
-  readonly pid: number;
-  /** The whole output of the process so far. */
-  output(): string;
-  /** Repeats `ready` until it is true. Rejects if the process ends first, or after a minute. */
-  whenReady(ready: () => Promise<boolean>): Promise<void>;
-  stop(): Promise<void>;
-}
+export type ServerProcess = ReturnType<typeof startServerProcess>;
 
 const POLL = 20;
 const TIMEOUT = 60_000;
 
 /** @param log the file for its output */
-export function startServerProcess(program: string, words: readonly string[], log: string): ServerProcess {
+export function startServerProcess(program: string, words: readonly string[], log: string) {
   const file = openSync(log, 'w');
   // The kernel ends it with this process; a killed test would otherwise leave it running.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...words], {
@@ -27,12 +20,14 @@ export function startServerProcess(program: string, words: readonly string[], lo
   });
   closeSync(file);
   const ended = once(child, 'exit');
-  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  const output = (): string => readFileSync(log, 'utf8');
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const output = () => readFileSync(log, 'utf8');
   return {
     pid: child.pid ?? 0,
+    /** The whole output of the process so far. */
     output,
-    async whenReady(ready) {
+    /** Repeats `ready` until it is true. Rejects if the process ends first, or after a minute. */
+    async whenReady(ready: () => Promise<boolean>) {
       for (let tries = TIMEOUT / POLL; tries > 0; tries -= 1) {
         if (hasEnded()) break;
         if (await ready()) return;

@@ -17,49 +17,47 @@ const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'sto
 const KINDS = '../../../scripts/kubernetes-kinds';
 const HOW_TO_INSTALL = 'is not there: install Go 1.26 or newer and run test/install-services';
 
-const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const path = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-const versionOf = (release: Release, module: string): string => pinned(`v${release}/go.mod`, module);
+const versionOf = (release: Release, module: string) => pinned(`v${release}/go.mod`, module);
 
-function pinned(file: string, module: string): string {
+function pinned(file: string, module: string) {
   const [, version] = new RegExp(`^\\s+${module} (\\S+)`, 'm').exec(readFileSync(path(file), 'utf8')) ?? [];
   if (version === undefined) throw new Error(`${file} does not require ${module}`);
   return version;
 }
 
-export const etcd = (): string => join(CACHE, `etcd-${versionOf(NEWEST, 'go.etcd.io/etcd/server/v3')}`);
+export const etcd = () => join(CACHE, `etcd-${versionOf(NEWEST, 'go.etcd.io/etcd/server/v3')}`);
 
-export const kubeApiserver = (release: Release): string =>
+export const kubeApiserver = (release: Release) =>
   join(CACHE, `kube-apiserver-${versionOf(release, 'k8s.io/kubernetes')}`);
 
-export const kubeControllerManager = (): string =>
+export const kubeControllerManager = () =>
   join(CACHE, `kube-controller-manager-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
 
-export const newestKubectl = (): string => join(CACHE, `kubectl-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
+export const newestKubectl = () => join(CACHE, `kubectl-${versionOf(NEWEST, 'k8s.io/kubernetes')}`);
 
-export const helm = (): string => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
+export const helm = () => join(CACHE, `helm-${pinned('helm/go.mod', 'helm.sh/helm/v4')}`);
 
 /** actionlint, which checks GitHub workflows. */
-export const actionlint = (): string =>
+export const actionlint = () =>
   join(CACHE, `actionlint-${pinned('../actionlint/go.mod', 'github.com/rhysd/actionlint')}`);
 
 /** client-go's informer: `informer --kubeconfig F --resource [GROUP/]VERSION/RESOURCE [--namespace N]`. */
-export const informer = (): string =>
+export const informer = () =>
   join(CACHE, `informer-${versionOf(NEWEST, 'k8s.io/client-go')}-${digest(`v${NEWEST}/informer/main.go`)}`);
 
 /** Prints the fields of the built-in kinds. */
-export const kinds = (): string =>
-  join(CACHE, `kubernetes-kinds-${digest(`${KINDS}/go.mod`, `${KINDS}/main.go`)}`);
+export const kinds = () => join(CACHE, `kubernetes-kinds-${digest(`${KINDS}/go.mod`, `${KINDS}/main.go`)}`);
 
 /** The folders into which `clients/install` installs. */
-export const javascriptClient = (): string =>
-  join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
+export const javascriptClient = () => join(CACHE, `javascript-client-${digest('clients/package-lock.json')}`);
 /** kubernetes-mcp-server for this processor: `clients/install` has it for Linux on x64. */
-export const mcpServer = (): string => {
+export const mcpServer = () => {
   const name = `kubernetes-mcp-server-linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
   return join(javascriptClient(), 'node_modules', name, 'bin', name);
 };
-export const pythonClient = (): string => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
+export const pythonClient = () => join(CACHE, `python-client-${digest('clients/requirements.txt')}`);
 
 function digest(...files: string[]): string {
   const hash = createHash('sha256');

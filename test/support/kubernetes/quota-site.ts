@@ -108,7 +108,7 @@ export async function register(
   kubernetes: Kubernetes,
   { configFile, caFile, port }: Webhook,
   replica?: string,
-): Promise<void> {
+) {
   const words = ['--config', configFile, '--ca-file', caFile, '--url', `https://127.0.0.1:${port}`];
   for (const object of await printedManifests('admission', ...words)) {
     const { kind, metadata, webhooks } = object;

@@ -78,7 +78,7 @@ export interface RandomObject {
 }
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
-export const collection = (namespace: string, resource: string): string =>
+export const collection = (namespace: string, resource: string) =>
   namespace === '' ? `${RBAC}/${resource}` : `${RBAC}/namespaces/${namespace}/${resource}`;
 
 const label = fc.constantFrom({}, {}, { 'test/sum': 'yes' }, { 'test/sum': 'no' }, { 'test/other': '' });

@@ -61,7 +61,7 @@ const resources = fc
   }));
 
 /** Huge pages need some CPU or memory. */
-function hasCPU({ requests, limits }: Amounts): boolean {
+function hasCPU({ requests, limits }: Amounts) {
   return 'cpu' in requests || 'cpu' in limits;
 }
 

@@ -16,10 +16,7 @@ export interface Binding {
   readonly namespace?: string;
 }
 
-export async function bind(
-  kubernetes: Kubernetes,
-  { name, role, subjects, namespace }: Binding,
-): Promise<void> {
+export async function bind(kubernetes: Kubernetes, { name, role, subjects, namespace }: Binding) {
   const path =
     namespace === undefined ? `${RBAC}/clusterrolebindings` : `${RBAC}/namespaces/${namespace}/rolebindings`;
   const inNamespace = role.startsWith('Role/');
@@ -38,7 +35,7 @@ export async function bind(
 export async function grant(
   kubernetes: Kubernetes,
   { rules, ...binding }: Omit<Binding, 'role'> & { readonly rules: readonly object[] },
-): Promise<void> {
+) {
   const { name, namespace } = binding;
   const metadata = { name };
   if (namespace === undefined) await kubernetes.create(`${RBAC}/clusterroles`, { metadata, rules });

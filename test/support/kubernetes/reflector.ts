@@ -16,14 +16,6 @@ interface ListedObject {
   readonly code?: number;
 }
 
-export interface Reflector {
-  /** `namespace/name` of each object. */
-  readonly store: ReadonlySet<string>;
-  /** Whether its watch is open. */
-  readonly isWatching: boolean;
-  stop(): Promise<void>;
-}
-
 export interface ReflectorOptions {
   readonly client: Pick<HttpsClient, 'ask' | 'open'>;
   readonly token: string;
@@ -35,13 +27,13 @@ export interface ReflectorOptions {
 
 const PAUSE = 200;
 
-export function runReflector({ client, token, path, onListed }: ReflectorOptions): Reflector {
+export function runReflector({ client, token, path, onListed }: ReflectorOptions) {
   let store = new Set<string>();
   let revision: string | undefined;
   let watching: IncomingMessage | undefined;
   let isStopped = false;
 
-  async function list(): Promise<void> {
+  async function list() {
     const { status, body } = await client.ask(token, path);
     if (status !== 200) return;
     const listed: { items: readonly ListedObject[]; metadata: { resourceVersion: string } } =
@@ -51,7 +43,7 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
     onListed(store);
   }
 
-  async function watch(from: string): Promise<void> {
+  async function watch(from: string) {
     const query = `watch=true&allowWatchBookmarks=true&resourceVersion=${from}`;
     const response = await client.open(token, `${path}&${query}`);
     if (response.statusCode !== 200) {
@@ -67,13 +59,13 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
     }
   }
 
-  function take({ type, object }: { readonly type: string; readonly object: ListedObject }): void {
+  function take({ type, object }: { readonly type: string; readonly object: ListedObject }) {
     if (type === 'ADDED' || type === 'MODIFIED') store.add(nameOf(object));
     if (type === 'DELETED') store.delete(nameOf(object));
     revision = type === 'ERROR' ? undefined : object.metadata.resourceVersion;
   }
 
-  async function run(): Promise<void> {
+  async function run() {
     while (!isStopped) {
       const isList = revision === undefined;
       try {
@@ -90,9 +82,11 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
 
   const running = run();
   return {
+    /** `namespace/name` of each object. */
     get store() {
       return store;
     },
+    /** Whether its watch is open. */
     get isWatching() {
       return watching !== undefined;
     },
@@ -104,6 +98,6 @@ export function runReflector({ client, token, path, onListed }: ReflectorOptions
   };
 }
 
-function nameOf({ metadata: { namespace, name } }: ListedObject): string {
+function nameOf({ metadata: { namespace, name } }: ListedObject) {
   return `${namespace}/${name}`;
 }

@@ -9,13 +9,9 @@ import type { Kubernetes } from './api-server.ts';
 
 type Write = (credential: Credential, path: string, object: object) => Promise<Reply>;
 
-export interface Writes {
-  readonly post: Write;
-  readonly patch: Write;
-  remove(credential: Credential, path: string): Promise<Reply>;
-}
+export type Writes = ReturnType<typeof writesOf>;
 
-export function writesOf(kubernetes: Kubernetes): Writes {
+export function writesOf(kubernetes: Kubernetes) {
   const write =
     (method: string, type: string): Write =>
     (credential, path, object) => {
@@ -25,7 +21,7 @@ export function writesOf(kubernetes: Kubernetes): Writes {
   return {
     post: write('POST', 'application/json'),
     patch: write('PATCH', 'application/merge-patch+json'),
-    remove: (credential, path) => kubernetes.ask(credential, path, { method: 'DELETE' }),
+    remove: (credential: Credential, path: string) => kubernetes.ask(credential, path, { method: 'DELETE' }),
   };
 }
 
@@ -36,7 +32,7 @@ const PATHS: Readonly<Record<string, string>> = {
 };
 
 /** The API server uses the webhook only a moment later. */
-export async function registerAdmission(kubernetes: Kubernetes, webhook: AdmissionWebhook): Promise<void> {
+export async function registerAdmission(kubernetes: Kubernetes, webhook: AdmissionWebhook) {
   const url = `https://127.0.0.1:${webhook.port}`;
   const words = ['--config', webhook.configFile, '--ca-file', webhook.caFile, '--url', url];
   for (const object of await printedManifests('admission', ...words))

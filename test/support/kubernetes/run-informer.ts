@@ -12,14 +12,8 @@ export interface InformerEvent {
   readonly error?: string;
 }
 
-export interface RunningInformer {
-  /** The next event; undefined when the informer has ended. */
-  next(): Promise<InformerEvent | undefined>;
-  stop(): Promise<void>;
-}
-
 /** @param resource `v1/configmaps` or `apps/v1/deployments`; by default of all namespaces */
-export function runInformer(kubeconfigFile: string, resource: string, namespace?: string): RunningInformer {
+export function runInformer(kubeconfigFile: string, resource: string, namespace?: string) {
   const words = ['--kubeconfig', kubeconfigFile, '--resource', resource];
   const child = spawn(
     informer(),
@@ -31,6 +25,7 @@ export function runInformer(kubeconfigFile: string, resource: string, namespace?
   const ended = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
+    /** The next event; undefined when the informer has ended. */
     async next() {
       const { value, done } = await lines.next();
       return done === true ? undefined : JSON.parse(value);

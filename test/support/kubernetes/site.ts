@@ -55,8 +55,7 @@ export async function prepareKubernetesSite(
   t: Pick<Test, 'testdir' | 'teardown'>,
   options: KubernetesSiteOptions = {},
 ): Promise<PreparedSite> {
-  const kubernetes = await startKubernetes(options);
-  t.teardown(() => kubernetes.stop());
+  const kubernetes = await startKubernetes(t, options);
   const testbed = await createTestbed({
     folder: join(t.testdir({}), 'land'),
     mode: 'shared',
@@ -72,7 +71,7 @@ export async function prepareKubernetesSite(
       },
     },
   });
-  const file = (name: string): string => join(dirname(testbed.configFile), name);
+  const file = (name: string) => join(dirname(testbed.configFile), name);
   await writeFile(file('kubernetes.crt'), kubernetes.authority.cert);
   for (const [name, content] of Object.entries(options.stonegateFiles ?? {}))
     await writeFile(file(name), content, { mode: 0o600 });
@@ -123,7 +122,7 @@ export async function startKubernetesSite(
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Gives Stonegate the provisioner's rights and token, and the API server Stonegate's custom resources. */
-export async function addProvisioner(kubernetes: Kubernetes, configFile: string): Promise<void> {
+export async function addProvisioner(kubernetes: Kubernetes, configFile: string) {
   for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
     await apply(kubernetes, object);
   const token = await serviceAccountToken(kubernetes, NAMESPACE, 'stonegate-provisioner');
@@ -137,7 +136,7 @@ export async function addProvisioner(kubernetes: Kubernetes, configFile: string)
   }
 }
 
-async function letWork(kubernetes: Kubernetes, namespace: string, users: readonly string[]): Promise<void> {
+async function letWork(kubernetes: Kubernetes, namespace: string, users: readonly string[]) {
   await apply(kubernetes, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   await kubernetes.create(`/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/rolebindings`, {
     metadata: { generateName: 'workers-' },
@@ -153,7 +152,7 @@ async function letWork(kubernetes: Kubernetes, namespace: string, users: readonl
 /**
  * Asks with a SubjectAccessReview, since the RBAC authorizer sees a change only a moment after it was made.
  */
-export async function isAllowed(kubernetes: Kubernetes, spec: object): Promise<boolean> {
+export async function isAllowed(kubernetes: Kubernetes, spec: object) {
   const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
   const reply = await kubernetes.admit('POST', path, { spec });
   const { status }: { status: { allowed: boolean } } = JSON.parse(reply.body);
@@ -171,7 +170,7 @@ const PATHS: Readonly<Record<string, string>> = {
 };
 
 /** Applies the object as `kubectl apply --server-side` does, as the administrator. */
-export async function apply(kubernetes: Kubernetes, object: JsonObject): Promise<void> {
+export async function apply(kubernetes: Kubernetes, object: JsonObject) {
   const { kind, metadata } = object;
   const { name, namespace = '' } = isObject(metadata) ? metadata : {};
   const path = `${PATHS[String(kind)]?.replace('NAMESPACE', String(namespace))}/${String(name)}`;
@@ -189,7 +188,7 @@ export async function serviceAccountToken(
   namespace: string,
   name: string,
   audiences?: readonly string[],
-): Promise<string> {
+) {
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`;
   const reply = await kubernetes.admit('POST', path, { spec: { audiences, expirationSeconds: 3_600 } });
   const request: { status: { token: string } } = JSON.parse(reply.body);

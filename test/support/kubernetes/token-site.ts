@@ -5,8 +5,9 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
+import { BRIDGE } from '../keystone/bridge.ts';
 import { serveTestbed } from '../stonegate.ts';
-import { BRIDGE, createTokenClient } from '../token-client.ts';
+import { createTokenClient } from '../token-client.ts';
 import type { KubernetesOptions } from './api-server.ts';
 import { addProvisioner, type KubernetesSiteOptions, prepareKubernetesSite } from './site.ts';
 

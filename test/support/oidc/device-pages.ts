@@ -10,7 +10,7 @@ const TITLE = 'Log in on a device';
 
 /** For `features.deviceFlow`. The forms are the provider's; the buttons are outside of the forms. */
 export const DEVICE_PAGES = {
-  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, _out?: unknown, error?: Error): void {
+  userCodeInputSource(ctx: KoaContextWithOIDC, form: string, _out?: unknown, error?: Error) {
     const text = error === undefined ? 'Enter the code that your device shows.' : 'That did not work. Again?';
     ctx.body = providerPage(
       TITLE,
@@ -23,14 +23,14 @@ export const DEVICE_PAGES = {
     _client: unknown,
     _device: unknown,
     userCode: string,
-  ): void {
+  ) {
     const button = (rest: string) => `<button type="submit" form="op.deviceConfirmForm" ${rest}</button>`;
     ctx.body = providerPage(
       TITLE,
       `<p>Does your device show <code>${userCode}</code>?</p>\n${form}\n${button('>Yes')}\n${button('name="abort" value="yes">Cancel')}`,
     );
   },
-  successSource(ctx: KoaContextWithOIDC): void {
+  successSource(ctx: KoaContextWithOIDC) {
     ctx.body = providerPage(TITLE, '<p>Logged in. Go back to your device.</p>');
   },
 };

@@ -9,9 +9,9 @@ import type { OidcUser } from './provider.ts';
 import { providerPage } from './provider-page.ts';
 
 /** The path to which `oidc-provider` redirects browsers for login and consent. */
-export const interactionPath = (uid: string): string => `/interaction/${uid}`;
+export const interactionPath = (uid: string) => `/interaction/${uid}`;
 
-export function isInteraction(request: IncomingMessage): boolean {
+export function isInteraction(request: IncomingMessage) {
   return request.url?.startsWith('/interaction/') ?? false;
 }
 
@@ -20,7 +20,7 @@ export async function answerInteraction(
   users: Readonly<Record<string, OidcUser>>,
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+) {
   const details = await provider.interactionDetails(request, response);
   if (request.method !== 'POST') return form(response, 200, '');
   const given = new URLSearchParams(await text(request));
@@ -30,16 +30,15 @@ export async function answerInteraction(
   }
   const name = given.get('user') ?? '';
   const user = Object.hasOwn(users, name) ? users[name] : undefined;
-  if (user === undefined || user.password !== given.get('password')) {
+  if (user === undefined || user.password !== given.get('password'))
     return form(response, 403, 'Wrong user or password.');
-  }
   const grant = new provider.Grant({ accountId: name, clientId: String(details.params.client_id) });
   grant.addOIDCScope(String(details.params.scope));
   const result = { login: { accountId: name }, consent: { grantId: await grant.save() } };
   await provider.interactionFinished(request, response, result);
 }
 
-function form(response: ServerResponse, status: number, message: string): void {
+function form(response: ServerResponse, status: number, message: string) {
   response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' });
   response.end(
     providerPage(

@@ -6,21 +6,12 @@ import { createServer as createTLSServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { trackConnections } from '../track-connections.ts';
 
-export interface LoopbackServer {
-  readonly origin: string;
-  down(): Promise<void>;
-  up(): Promise<void>;
-}
-
 interface LoopbackServerOptions {
   readonly port?: number;
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-export async function startLoopbackServer(
-  listener: RequestListener,
-  options: LoopbackServerOptions = {},
-): Promise<LoopbackServer> {
+export async function startLoopbackServer(listener: RequestListener, options: LoopbackServerOptions = {}) {
   const { tls } = options;
   const server = tls === undefined ? createServer(listener) : createTLSServer(tls, listener);
   const endConnections = trackConnections(server);

@@ -16,7 +16,7 @@ button:not([name]) { color: var(--on); background: var(--button); border-color: 
 `;
 
 /** @param content HTML */
-export function providerPage(title: string, content: string): string {
+export function providerPage(title: string, content: string) {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -44,25 +44,15 @@ export interface OidcSite {
   readonly redirectURI: string;
 }
 
-export interface OidcProvider {
-  readonly issuer: string;
-  readonly clientID: string;
-  /** Logs in with the user's password and returns the ID token. */
-  idToken(user: string): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that key. */
-  rotateKeys(): Promise<void>;
-  down(): Promise<void>;
-  up(): Promise<void>;
-  close(): Promise<void>;
-}
+export type OidcProvider = Awaited<ReturnType<typeof startOidcProvider>>;
 
-export async function startOidcProvider(options: OidcProviderOptions): Promise<OidcProvider> {
+export async function startOidcProvider(options: OidcProviderOptions) {
   const clientID = options.clientID ?? 'kubernetes';
   let count = 1;
   let keys = [await makeKey(count)];
   let handle: RequestListener | undefined;
   const server = await startLoopbackServer((request, response) => handle?.(request, response), options);
-  const create = (): void => {
+  const create = () => {
     const provider = createProvider(server.origin, clientID, options, keys);
     const answer = provider.callback();
     handle = (request, response) => {
@@ -76,10 +66,12 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   return {
     issuer: server.origin,
     clientID,
-    async idToken(user) {
+    /** Logs in with the user's password and returns the ID token. */
+    async idToken(user: string) {
       const password = options.users[user]?.password ?? '';
       return requestIdToken({ issuer: server.origin, clientID, user, password });
     },
+    /** Signs with a new key from now on, and publishes only that key. */
     async rotateKeys() {
       count += 1;
       keys = [await makeKey(count)];
@@ -97,7 +89,7 @@ async function requestIdToken(login: {
   readonly clientID: string;
   readonly user: string;
   readonly password: string;
-}): Promise<string> {
+}) {
   const response = await fetch(`${login.issuer}/token`, {
     method: 'POST',
     body: new URLSearchParams({
@@ -109,9 +101,8 @@ async function requestIdToken(login: {
     }),
   });
   const body: unknown = await response.json();
-  if (typeof body === 'object' && body !== null && 'id_token' in body && typeof body.id_token === 'string') {
+  if (typeof body === 'object' && body !== null && 'id_token' in body && typeof body.id_token === 'string')
     return body.id_token;
-  }
   throw new Error(`the provider gave no ID token: ${JSON.stringify(body)}`);
 }
 
@@ -174,7 +165,7 @@ function createProvider(
     if (ctx.path === '/device/auth' && ctx.status === 200)
       ctx.body = { ...ctx.body, interval: DEVICE_INTERVAL };
   });
-  if (!namesItself) {
+  if (!namesItself)
     provider.use(async (ctx, next) => {
       await next();
       const location = ctx.response.get('location');
@@ -182,7 +173,6 @@ function createProvider(
       if (ctx.path === '/.well-known/openid-configuration')
         ctx.body = { ...ctx.body, authorization_response_iss_parameter_supported: undefined };
     });
-  }
   provider.registerGrantType<{ username?: string; password?: string; scope?: string }>(
     'password',
     async (ctx) => {
@@ -199,7 +189,7 @@ function createProvider(
   return provider;
 }
 
-function withoutIss(location: string): string {
+function withoutIss(location: string) {
   const url = new URL(location);
   url.searchParams.delete('iss');
   return url.href;

@@ -79,13 +79,13 @@ function fillIn({ fields, canCancel }: Form, user: LoginUser): URLSearchParams {
   return new URLSearchParams([...filled]);
 }
 
-function attribute(tag: string, name: string): string {
+function attribute(tag: string, name: string) {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
   return value.replaceAll('&amp;', '&');
 }
 
 /** Stores cookies by host only: the parts of a login that must not share cookies have different hosts. */
-function keepCookies(cookies: Map<string, string>, url: URL, response: Response): void {
+function keepCookies(cookies: Map<string, string>, url: URL, response: Response) {
   for (const line of response.headers.getSetCookie()) {
     const [pair = ''] = line.split(';');
     const [name = '', ...value] = pair.split('=');
@@ -93,7 +93,7 @@ function keepCookies(cookies: Map<string, string>, url: URL, response: Response)
   }
 }
 
-function cookieHeader(cookies: ReadonlyMap<string, string>, url: URL): string {
+function cookieHeader(cookies: ReadonlyMap<string, string>, url: URL) {
   const own = [...cookies].filter(([key, value]) => key.startsWith(`${url.host} `) && value !== '');
   return own.map(([key, value]) => `${key.slice(url.host.length + 1)}=${value}`).join('; ');
 }

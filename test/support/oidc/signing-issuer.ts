@@ -3,14 +3,8 @@
  * provider issues, and for invalid documents.
  */
 import type { ServerResponse } from 'node:http';
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { startLoopbackServer } from './loopback-server.ts';
-
-interface SigningKey {
-  readonly kid: string;
-  readonly privateKey: CryptoKey;
-  readonly publicKey: JWK;
-}
 
 type Page = 'discovery' | 'keys';
 /** Responds in place of the page. */
@@ -23,25 +17,9 @@ export interface SigningIssuerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
-export interface SigningIssuer {
-  readonly url: string;
-  readonly discoveryURL: string;
-  /** The number of requests for each page. */
-  readonly requests: Record<Page, number>;
-  readonly faults: Partial<Record<Page, Fault>>;
-  /** Changes the published documents. */
-  publish(change: { discovery?: Record<string, unknown>; keys?: readonly unknown[] }): void;
-  /** The current public keys. */
-  readonly keys: readonly JWK[];
-  /** `iss`, `iat` and `exp` are added if they are missing in the payload. */
-  sign(payload: Record<string, unknown>, header?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that key; by default with a new `kid`. */
-  rotate(kid?: string): Promise<void>;
-  down(): Promise<void>;
-  up(): Promise<void>;
-}
+export type SigningIssuer = Awaited<ReturnType<typeof startSigningIssuer>>;
 
-export async function startSigningIssuer(options: SigningIssuerOptions = {}): Promise<SigningIssuer> {
+export async function startSigningIssuer(options: SigningIssuerOptions = {}) {
   const algorithm = options.algorithm ?? 'ES256';
   const requests = { discovery: 0, keys: 0 };
   const faults: Partial<Record<Page, Fault>> = {};
@@ -70,22 +48,27 @@ export async function startSigningIssuer(options: SigningIssuerOptions = {}): Pr
   return {
     url,
     discoveryURL: `${server.origin}/.well-known/openid-configuration`,
+    /** The number of requests for each page. */
     requests,
     faults,
+    /** The current public keys. */
     get keys() {
       return [current.publicKey];
     },
-    publish(change) {
+    /** Changes the published documents. */
+    publish(change: { discovery?: Record<string, unknown>; keys?: readonly unknown[] }) {
       document = { ...document, ...change.discovery };
       published = change.keys ?? published;
     },
-    sign(payload, header = {}) {
+    /** `iss`, `iat` and `exp` are added if they are missing in the payload. */
+    sign(payload: Record<string, unknown>, header: Readonly<Record<string, unknown>> = {}) {
       const now = Math.floor(Date.now() / 1_000);
       return new SignJWT({ iss: url, iat: now, exp: now + 3_600, ...payload })
         .setProtectedHeader({ alg: algorithm, kid: current.kid, ...header })
         .sign(current.privateKey);
     },
-    async rotate(kid) {
+    /** Signs with a new key from now on, and publishes only that key; by default with a new `kid`. */
+    async rotate(kid?: string) {
       count += 1;
       current = await makeKey(algorithm, kid ?? `key-${count}`);
       published = [current.publicKey];
@@ -95,12 +78,12 @@ export async function startSigningIssuer(options: SigningIssuerOptions = {}): Pr
   };
 }
 
-async function makeKey(algorithm: string, kid: string): Promise<SigningKey> {
+async function makeKey(algorithm: string, kid: string) {
   const { privateKey, publicKey } = await generateKeyPair(algorithm);
   return { kid, privateKey, publicKey: { ...(await exportJWK(publicKey)), kid, alg: algorithm, use: 'sig' } };
 }
 
-function sendJSON(response: ServerResponse, body: unknown): void {
+function sendJSON(response: ServerResponse, body: unknown) {
   response.setHeader('content-type', 'application/json');
   response.end(JSON.stringify(body));
 }

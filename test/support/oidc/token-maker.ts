@@ -11,14 +11,9 @@ const KEYS: Readonly<Record<string, KeyObject>> = {
 };
 const HALVES: Readonly<Record<string, number>> = { ES256: 32, ES384: 48, ES512: 66 };
 
-export interface TokenMaker {
-  readonly origin: string;
-  /** @param payload JSON text, or an object that is encoded as JSON */
-  token(payload: object | string, header?: object, key?: string): string;
-  stop(): Promise<void>;
-}
+export type TokenMaker = Awaited<ReturnType<typeof startTokenMaker>>;
 
-export async function startTokenMaker(tls: KeyPair): Promise<TokenMaker> {
+export async function startTokenMaker(tls: KeyPair) {
   const server = await startLoopbackServer(
     (request, response) => {
       const issuer = `${server.origin}${request.url?.replace('/.well-known/openid-configuration', '')}`;
@@ -49,7 +44,8 @@ export async function startTokenMaker(tls: KeyPair): Promise<TokenMaker> {
   );
   return {
     origin: server.origin,
-    token(payload, header = {}, key = 'rsa') {
+    /** @param payload JSON text, or an object that is encoded as JSON */
+    token(payload: object | string, header: object = {}, key = 'rsa') {
       const parts = [{ alg: 'RS256', kid: key, typ: 'JWT', ...header }, payload].map((part) =>
         Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url'),
       );
@@ -66,7 +62,7 @@ function publicJWK(key: KeyObject): object {
   return rest;
 }
 
-function signature(algorithm: string, name: string, data: Buffer): Buffer {
+function signature(algorithm: string, name: string, data: Buffer) {
   const key = KEYS[name];
   if (key === undefined || !/^(?:RS|PS|ES)\d{3}$/.test(algorithm)) return Buffer.from('none');
   const hash = `sha${algorithm.slice(2)}`;

@@ -7,7 +7,7 @@ const SOURCE = readFileSync(new URL('in-page.js', import.meta.url), 'utf8')
   .replace(/;$/, '');
 
 /** @returns a description of each fault; empty if there are none */
-export async function pageFaults(page: Page): Promise<string[]> {
+export async function pageFaults(page: Page) {
   const faults: unknown = await page.evaluate(
     `(() => { const checks = ${SOURCE}; return [...checks.faintTexts(), ...checks.structureFaults(), ...checks.overflowing(), ...checks.frameFaults(), ...checks.brokenWords()]; })()`,
   );

@@ -29,14 +29,14 @@ export async function openWindow(t: Pick<Test, 'teardown'>, browser: Browser): P
 }
 
 /** Signs in with Keystone to the project `web`, on the sign-in page in the window. */
-export async function signInAs(page: Page, user: string, domain = 'acme'): Promise<void> {
+export async function signInAs(page: Page, user: string, domain = 'acme') {
   const entered = { 'User name': user, Password: `${user}-pass`, Domain: domain, Project: 'web' };
   for (const [label, text] of Object.entries(entered)) await page.getByLabel(label).fill(text);
   await press(page, 'Sign in');
 }
 
 /** Presses a button that loads a new page. */
-export async function press(page: Page, name: string | RegExp): Promise<void> {
+export async function press(page: Page, name: string | RegExp) {
   await Promise.all([
     page.waitForEvent('load'),
     page.getByRole('button', { name, exact: typeof name === 'string' }).click(),
@@ -44,7 +44,7 @@ export async function press(page: Page, name: string | RegExp): Promise<void> {
 }
 
 /** Asserts that the page has no faults in light and dark mode, on a desktop and on a phone. */
-export async function assertShown(t: Test, browser: Browser, name: string, content: string): Promise<void> {
+export async function assertShown(t: Test, browser: Browser, name: string, content: string) {
   for (const [view, viewport, colorScheme] of VIEWS) {
     const context = await browser.newContext({ viewport, colorScheme });
     const page = await context.newPage();
@@ -58,6 +58,6 @@ export async function assertShown(t: Test, browser: Browser, name: string, conte
   }
 }
 
-async function takePicture(page: Page, name: string): Promise<void> {
+async function takePicture(page: Page, name: string) {
   if (PICTURES !== undefined) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true });
 }

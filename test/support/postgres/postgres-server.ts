@@ -19,13 +19,7 @@ export function postgresMissing(): string | undefined {
   return binaries() === undefined ? 'postgres is not installed: apt-get install postgresql' : undefined;
 }
 
-export interface PostgresServer {
-  connect(): Promise<Client>;
-  /** Stops it and removes its folder. */
-  remove(): Promise<void>;
-}
-
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres() {
   const bin = binaries();
   if (bin === undefined) throw new Error('postgres is not installed');
   const folder = mkdtempSync(join(tmpdir(), 'stonegate-postgres-'));
@@ -65,6 +59,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   });
   return {
     connect,
+    /** Stops it and removes its folder. */
     async remove() {
       child.kill('SIGQUIT');
       await ended;

@@ -18,7 +18,7 @@ const [roles = 0, bytes = 0, maxBytes = 0] = process.argv.slice(2).map(Number);
 const MAX_RESPONSE = 16 * 1024 * 1024;
 
 /** A role: no two rules are equal, and each namespace has three roles. */
-function roleText(at: number): string {
+function roleText(at: number) {
   const metadata = {
     name: `r${at}`,
     namespace: `n${Math.floor(at / 3)}`,
@@ -34,7 +34,7 @@ function roleText(at: number): string {
 }
 
 /** A page of a list of the resource. @throws StatusError if it exceeds the limit for one response */
-function pageText(target: string): string {
+function pageText(target: string) {
   const { pathname, searchParams } = new URL(target, 'http://localhost');
   const from = Number(searchParams.get('continue') ?? 0);
   const to = pathname.endsWith('/roles') ? Math.min(roles, from + Number(searchParams.get('limit'))) : 0;

@@ -10,7 +10,7 @@ const results: object[] = [];
 for (const [index, words] of calls.entries()) {
   const printed = { stdout: '', stderr: '' };
   for (const [name, stream] of Object.entries({ stdout, stderr })) {
-    const write = (text: unknown): boolean => {
+    const write = (text: unknown) => {
       printed[name === 'stdout' ? 'stdout' : 'stderr'] += String(text);
       return true;
     };

@@ -29,13 +29,6 @@ const AUDITORS = {
   rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
 };
 
-export interface FaultyRun {
-  readonly prometheus: Prometheus;
-  /** The alerts whose expression was true during the run. */
-  readonly fired: ReadonlySet<string>;
-  close(): Promise<void>;
-}
-
 interface Site {
   readonly testbed: Testbed;
   readonly prometheus: Prometheus;
@@ -44,7 +37,7 @@ interface Site {
   readonly until: (alert: string, work: () => Promise<unknown>) => Promise<void>;
 }
 
-export async function runWithFaults(folder: string): Promise<FaultyRun> {
+export async function runWithFaults(folder: string) {
   await mkdir(folder, { recursive: true });
   const redis = await createRedisServer({ tcp: true });
   const adminPort = await freePort();
@@ -52,7 +45,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
   await configure(testbed, folder, redis.url, adminPort);
   const prometheus = await startPrometheus({ folder, target: `127.0.0.1:${adminPort}` });
   const fired = new Set<string>();
-  const holds = (alert: string) => async (): Promise<boolean> => {
+  const holds = (alert: string) => async () => {
     const { expr = '' } = alerts().find((each) => each.alert === alert) ?? {};
     return (await prometheus.query(expr)).length > 0;
   };
@@ -94,6 +87,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
 
   return {
     prometheus,
+    /** The alerts whose expression was true during the run. */
     fired,
     async close() {
       watch.leave();
@@ -108,12 +102,7 @@ export async function runWithFaults(folder: string): Promise<FaultyRun> {
 }
 
 /** Configures a certificate that is valid for a day, and an audit log on a full disk. */
-async function configure(
-  testbed: Testbed,
-  folder: string,
-  redisURL: string,
-  adminPort: number,
-): Promise<void> {
+async function configure(testbed: Testbed, folder: string, redisURL: string, adminPort: number) {
   const served = await testbed.authority.server('stonegate', [], {
     notAfterDate: new Date(Date.now() + DAY),
   });
@@ -162,7 +151,7 @@ async function configure(
   seed.object('v1/configmaps', 'settings', { metadata, data: {} }, home);
 }
 
-async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site): Promise<void> {
+async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site) {
   const alice = testbed.keystoneToken('alice');
   await until('StonegateAuditLogFailing', async () => {
     for (const path of [CONFIGMAPS, `${CONFIGMAPS}/settings`, '/api/v1/namespaces', '/apis'])
@@ -182,7 +171,7 @@ async function ordinaryTraffic({ testbed, prometheus, ask, until }: Site): Promi
 async function identityFaults(
   { testbed, ask, until }: Site,
   redis: { stop(): Promise<void>; start(): Promise<void> },
-): Promise<void> {
+) {
   const { keystone, provider } = testbed;
   await ask(await provider.idToken('carol'));
   await keystone.down();
@@ -198,7 +187,7 @@ async function identityFaults(
   await redis.start();
 }
 
-async function apiServerFaults({ testbed, ask, until }: Site): Promise<void> {
+async function apiServerFaults({ testbed, ask, until }: Site) {
   const { apiServer } = testbed;
   const alice = testbed.keystoneToken('alice');
   await until('StonegateApiServerUnavailable', async () => {
@@ -219,7 +208,7 @@ async function apiServerFaults({ testbed, ask, until }: Site): Promise<void> {
   await eventually(async () => (await ask(alice)) === 200);
 }
 
-async function tenantOverLimit({ testbed, ask, until }: Site): Promise<void> {
+async function tenantOverLimit({ testbed, ask, until }: Site) {
   const alice = testbed.keystoneToken('alice');
   await until('StonegateTenantLimited', () => Promise.all(Array.from({ length: 150 }, () => ask(alice))));
 }

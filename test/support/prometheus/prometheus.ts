@@ -20,16 +20,7 @@ export interface Sample {
   readonly values: readonly (readonly [at: number, value: string])[];
 }
 
-export interface Prometheus {
-  /** The series of an instant query, each with one value. Rejects if the query is invalid. */
-  query(expr: string): Promise<Sample[]>;
-  /**
-   * @param from seconds since the epoch; the range ends now
-   * @param step seconds between two values
-   */
-  queryRange(expr: string, from: number, step?: number): Promise<Sample[]>;
-  stop(): Promise<void>;
-}
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 export interface PrometheusOptions {
   readonly folder: string;
@@ -40,7 +31,7 @@ export interface PrometheusOptions {
 /** Short, so that a test has rates quickly; long enough for a scrape on a busy machine. */
 const INTERVAL = '1s';
 
-export async function startPrometheus({ folder, target }: PrometheusOptions): Promise<Prometheus> {
+export async function startPrometheus({ folder, target }: PrometheusOptions) {
   const file = join(folder, 'prometheus.yaml');
   const scrape = {
     job_name: 'stonegate',
@@ -76,11 +67,16 @@ export async function startPrometheus({ folder, target }: PrometheusOptions): Pr
   }
 
   return {
-    async query(expr) {
+    /** The series of an instant query, each with one value. Rejects if the query is invalid. */
+    async query(expr: string) {
       const result = await ask('query', { query: expr });
       return result.map(({ metric = {}, value }) => ({ metric, values: value === undefined ? [] : [value] }));
     },
-    async queryRange(expr, from, step = 1) {
+    /**
+     * @param from seconds since the epoch; the range ends now
+     * @param step seconds between two values
+     */
+    async queryRange(expr: string, from: number, step = 1) {
       const end = Date.now() / 1000;
       const range = { query: expr, start: String(from), end: String(end), step: String(step) };
       const result = await ask('query_range', range);
@@ -101,7 +97,7 @@ interface Reply {
   readonly data?: { readonly result: Result[] };
 }
 
-async function isReady(url: string): Promise<boolean> {
+async function isReady(url: string) {
   try {
     return (await fetch(url)).ok;
   } catch (error) {

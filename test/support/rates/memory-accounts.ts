@@ -26,7 +26,7 @@ export function runTokenScript(
   now: number,
   keys: readonly string[],
   [life = 0, owed = 0, owedFor = 0, held = 0, wanted = 0, ...rest]: readonly number[],
-): number[] {
+) {
   const accounts = keys.map((key, at) => {
     const [interval = 0, burst = 0] = rest.slice(2 * at);
     const [full, last] = [burst * interval, stored.get(key) ?? 0];

@@ -7,14 +7,7 @@ import { type Cancellation, CancellationSource } from '../../../src/lib/cancella
 import type { Exchange, ResponseWriter, Upgrade } from '../../../src/lib/exchange.ts';
 import { fromRawHeaders, headerValue } from '../../../src/lib/header-list.ts';
 
-export interface ExchangeServer {
-  readonly port: number;
-  /** Triggers the `stopping` of every exchange. */
-  stop(): void;
-  close(): Promise<void>;
-}
-
-export async function startExchangeServer(serve: (exchange: Exchange) => void): Promise<ExchangeServer> {
+export async function startExchangeServer(serve: (exchange: Exchange) => void) {
   const stopping = new CancellationSource();
   const server = http.createServer({ keepAliveTimeout: 60_000 });
   server.on('request', (request, response) => {
@@ -35,6 +28,7 @@ export async function startExchangeServer(serve: (exchange: Exchange) => void): 
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
+    /** Triggers the `stopping` of every exchange. */
     stop: () => stopping.cancel(),
     async close() {
       const closed = once(server, 'close');

@@ -20,16 +20,16 @@ export interface NodeReading {
 
 /** A socket that receives what a test emits and discards what is written. */
 export class MemorySocket extends Duplex {
-  override _read(): void {}
+  override _read() {}
 
-  override _write(_chunk: unknown, _encoding: string, done: () => void): void {
+  override _write(_chunk: unknown, _encoding: string, done: () => void) {
     done();
   }
 
-  setKeepAlive(): void {}
-  setTimeout(): void {}
-  ref(): void {}
-  unref(): void {}
+  setKeepAlive() {}
+  setTimeout() {}
+  ref() {}
+  unref() {}
 }
 
 /** An agent that would reuse the connection. */
@@ -86,7 +86,7 @@ export async function readByNode(bytes: Buffer, method: string): Promise<NodeRea
   return reading;
 }
 
-function takeFrom(response: http.IncomingMessage | undefined): string {
+function takeFrom(response: http.IncomingMessage | undefined) {
   const chunk: unknown = response?.read();
   return Buffer.isBuffer(chunk) ? chunk.toString('latin1') : '';
 }

@@ -1,23 +1,10 @@
-/** Parses a response that is split into pieces with our HTTP client. */
-import type { HeaderField } from '../../../src/lib/header-list.ts';
 import { Http1Error } from '../../../src/upstream/http1/errors.ts';
 import type { ResponseHead } from '../../../src/upstream/http1/response-head.ts';
 import { ResponseParser } from '../../../src/upstream/http1/response-parser.ts';
 
-export interface OurReading {
-  readonly status: number | undefined;
-  readonly fields: readonly HeaderField[] | undefined;
-  readonly persistent: boolean | undefined;
-  readonly keepAliveTimeout: number | undefined;
-  /** In latin1. */
-  readonly content: string;
-  /** The number of complete responses: never more than one. */
-  readonly ended: number;
-  /** Why the connection is closed. */
-  readonly refusal: string | undefined;
-}
+export type OurReading = ReturnType<typeof readByUs>;
 
-export function readByUs(pieces: readonly Buffer[], method: string): OurReading {
+export function readByUs(pieces: readonly Buffer[], method: string) {
   let head: ResponseHead | undefined;
   let content = '';
   let ended = 0;
@@ -44,7 +31,18 @@ export function readByUs(pieces: readonly Buffer[], method: string): OurReading 
     refusal = error.message;
   }
   const { status, fields, persistent, keepAliveTimeout }: Partial<ResponseHead> = head ?? {};
-  return { status, fields, persistent, keepAliveTimeout, content, ended, refusal };
+  return {
+    status,
+    fields,
+    persistent,
+    keepAliveTimeout,
+    /** In latin1. */
+    content,
+    /** The number of complete responses: never more than one. */
+    ended,
+    /** Why the connection is closed. */
+    refusal,
+  };
 }
 
 /** The size of the response in bytes; undefined if it ends with the connection or is refused. */
@@ -71,7 +69,7 @@ export function sizeByUs(bytes: Buffer, method: string): number | undefined {
 }
 
 /** Passes bytes to the reader and overwrites them afterwards, as a connection does. */
-function readLent(reader: ResponseParser, bytes: Buffer): void {
+function readLent(reader: ResponseParser, bytes: Buffer) {
   const lent = Buffer.from(bytes);
   try {
     reader.read(lent);

@@ -30,42 +30,41 @@ export class RawConnection {
   }
 
   /** All text that has arrived. */
-  get received(): string {
+  get received() {
     return this.#received;
   }
 
   /** Whether the other end has sent its FIN. */
-  get ended(): boolean {
+  get ended() {
     return this.#ended;
   }
 
-  send(text: string): void {
+  send(text: string) {
     this.socket.write(text, 'latin1');
   }
 
   /** Everything received, once it contains `part`. @throws Error if the connection closes first */
-  async until(part: string): Promise<string> {
+  async until(part: string) {
     for (;;) {
       if (this.#received.includes(part)) return this.#received;
-      if (this.socket.destroyed) {
+      if (this.socket.destroyed)
         throw new Error(`closed before ${JSON.stringify(part)} came; got ${JSON.stringify(this.#received)}`);
-      }
       await this.#changed.promise;
     }
   }
 
   /** Everything received, once the other end has sent its FIN or the connection is closed. */
-  async untilEnd(): Promise<string> {
+  async untilEnd() {
     while (!this.#ended && !this.socket.destroyed) await this.#changed.promise;
     return this.#received;
   }
 
   /** Breaks the connection with a TCP reset. */
-  reset(): void {
+  reset() {
     this.socket.resetAndDestroy();
   }
 
-  #notify(): void {
+  #notify() {
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

@@ -3,20 +3,9 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { RawConnection } from './raw-connection.ts';
 
-export interface RawServer {
-  readonly url: string;
-  readonly port: number;
-  /** Every connection so far. */
-  readonly connections: readonly RawConnection[];
-  /** The number of open connections. */
-  readonly open: number;
-  /** The next connection that was not returned yet, once the text has arrived on it. */
-  next(text?: string): Promise<RawConnection>;
-  /** Destroys every connection and stops listening. */
-  close(): Promise<void>;
-}
+export type RawServer = Awaited<ReturnType<typeof startRawServer>>;
 
-export async function startRawServer(): Promise<RawServer> {
+export async function startRawServer() {
   const connections: RawConnection[] = [];
   let taken = 0;
   let arrived = Promise.withResolvers<void>();
@@ -32,10 +21,13 @@ export async function startRawServer(): Promise<RawServer> {
   return {
     url: `http://127.0.0.1:${address.port}`,
     port: address.port,
+    /** Every connection so far. */
     connections,
+    /** The number of open connections. */
     get open() {
       return connections.filter(({ socket }) => !socket.destroyed).length;
     },
+    /** The next connection that was not returned yet, once the text has arrived on it. */
     async next(text = '') {
       for (;;) {
         const connection = connections[taken];
@@ -47,6 +39,7 @@ export async function startRawServer(): Promise<RawServer> {
         await arrived.promise;
       }
     },
+    /** Destroys every connection and stops listening. */
     async close() {
       server.close();
       for (const { socket } of connections) socket.destroy();

@@ -22,42 +22,42 @@ export class Recorder implements ResponseHandler {
   readonly #ended = Promise.withResolvers<void>();
 
   /** Resolves with the first `onEnd` or `onFailure`. */
-  get ended(): Promise<void> {
+  get ended() {
     return this.#ended.promise;
   }
 
   /** The number of calls of `onEnd` and `onFailure`. */
-  get ends(): number {
+  get ends() {
     return this.calls.filter((call) => call === 'onEnd' || call === 'onFailure').length;
   }
 
-  onSent(): void {
+  onSent() {
     this.#record('onSent');
   }
 
-  onHead(status: number, fields: HeaderField[]): void {
+  onHead(status: number, fields: HeaderField[]) {
     this.status = status;
     this.fields = fields;
     this.#record('onHead');
   }
 
-  onData(chunk: BorrowedChunk): void {
+  onData(chunk: BorrowedChunk) {
     this.content += chunk.copy().toString('latin1');
     this.#record('onData');
   }
 
-  onEnd(): void {
+  onEnd() {
     this.#ended.resolve();
     this.#record('onEnd');
   }
 
-  onFailure(error: Error): void {
+  onFailure(error: Error) {
     this.error = error;
     this.#ended.resolve();
     this.#record('onFailure');
   }
 
-  #record(what: HandlerCall): void {
+  #record(what: HandlerCall) {
     this.calls.push(what);
     this.on(what);
   }

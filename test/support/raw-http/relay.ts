@@ -15,10 +15,10 @@ import { toTenantName } from '../../../src/tenancy/tenant-name.ts';
 import type { UpstreamCredential } from '../../../src/upstream/credential.ts';
 import { createReviewedWritePermits } from '../../../src/upstream/reviewed-write-permits.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
-import { createFakeClock, type FakeClock } from '../fake-clock.ts';
+import { createFakeClock } from '../fake-clock.ts';
 import { startExchangeServer } from './exchange-server.ts';
 import { connectRaw, type RawConnection } from './raw-connection.ts';
-import { type RawServer, startRawServer } from './raw-server.ts';
+import { startRawServer } from './raw-server.ts';
 
 export const TIMEOUTS = { connect: 5_000, response: 60_000, body: 30_000 };
 
@@ -32,22 +32,7 @@ export interface Ending {
   readonly heads: readonly number[];
 }
 
-export interface Relay {
-  readonly upstream: RawServer;
-  readonly adapter: Upstream;
-  readonly clock: FakeClock;
-  readonly log: readonly { readonly level: string; readonly fields: LogFields; readonly message: string }[];
-  /** `backendCall` results in order. */
-  readonly calls: readonly string[];
-  /** Opens a connection to the relay. */
-  client(): Promise<RawConnection>;
-  /** Opens a connection to the relay and sends this text. */
-  request(text: string): Promise<RawConnection>;
-  /** How the next request ended whose ending was not returned yet. */
-  ending(): Promise<Ending>;
-  stop(): void;
-  close(): Promise<void>;
-}
+export type Relay = Awaited<ReturnType<typeof startRelay>>;
 
 export interface RelayOptions {
   readonly longRunning?: boolean;
@@ -100,11 +85,11 @@ export async function begun(test: Test, text: string, options: RelayOptions = {}
 }
 
 /** One chunk of a chunked body. */
-export function chunk(text: string): string {
+export function chunk(text: string) {
   return `${text.length.toString(16)}\r\n${text}\r\n`;
 }
 
-async function startRelay(options: RelayOptions = {}): Promise<Relay> {
+async function startRelay(options: RelayOptions = {}) {
   const upstream = await startRawServer();
   const clock = createFakeClock();
   const log: { level: string; fields: LogFields; message: string }[] = [];
@@ -156,13 +141,17 @@ async function startRelay(options: RelayOptions = {}): Promise<Relay> {
     adapter,
     clock,
     log,
+    /** `backendCall` results in order. */
     calls,
+    /** Opens a connection to the relay. */
     client: connect,
-    async request(text) {
+    /** Opens a connection to the relay and sends this text. */
+    async request(text: string) {
       const connection = await connect();
       connection.send(text);
       return connection;
     },
+    /** How the next request ended whose ending was not returned yet. */
     async ending() {
       for (;;) {
         const ending = endings[taken];
@@ -210,7 +199,7 @@ function relay(
     : adapter.tunnel(request, exchange, exchange.upgrade, hooks);
 }
 
-function answer({ response }: Exchange, error: unknown): void {
+function answer({ response }: Exchange, error: unknown) {
   if (response.closed) return;
   if (response.headersSent) {
     response.destroy();

@@ -8,16 +8,10 @@ import {
 } from '../../../src/upstream/http1/connector.ts';
 import { ConnectionPool } from '../../../src/upstream/http1/pool.ts';
 import { createHeadSerializer, type RequestFraming } from '../../../src/upstream/http1/serializer.ts';
-import { createFakeClock, type FakeClock } from '../fake-clock.ts';
+import { createFakeClock } from '../fake-clock.ts';
 import { Recorder } from './recorder.ts';
 
-export interface TestPool {
-  readonly pool: ConnectionPool;
-  readonly clock: FakeClock;
-  /** Our end of every connection that was made. */
-  readonly sockets: readonly Socket[];
-  ask(request: Asked, on?: Recorder['on']): Recorder;
-}
+export type TestPool = ReturnType<typeof createTestPool>;
 
 export interface Asked {
   /** By default GET. */
@@ -36,7 +30,7 @@ const serialize = createHeadSerializer(() => true);
 export function createTestPool(
   connection: Omit<ConnectOptions, 'connectTimeout'>,
   max = Number.POSITIVE_INFINITY,
-): TestPool {
+) {
   const clock = createFakeClock();
   const connector = createConnector({ ...connection, connectTimeout: CONNECT_TIMEOUT }, clock);
   const sockets: Socket[] = [];
@@ -55,8 +49,9 @@ export function createTestPool(
   return {
     pool,
     clock,
+    /** Our end of every connection that was made. */
     sockets,
-    ask({ method = 'GET', target, framing = 'none', body }, on) {
+    ask({ method = 'GET', target, framing = 'none', body }: Asked, on?: Recorder['on']) {
       const recorder = new Recorder();
       if (on !== undefined) recorder.on = on;
       const head = serialize(method, target, 'api', [], undefined, framing);

@@ -15,16 +15,10 @@ export interface StoreConnection extends SharedStore {
   gap(): void;
 }
 
-export interface MemoryStore {
-  readonly values: Map<string, Buffer>;
-  connect(): StoreConnection;
-  publish(message: string): void;
-}
-
-export function createMemoryStore(): MemoryStore {
+export function createMemoryStore() {
   const values = new Map<string, Buffer>();
   const receivers: ((message: string) => void)[] = [];
-  const publish = (message: string): void => {
+  const publish = (message: string) => {
     for (const receive of receivers) receive(message);
   };
   return { values, publish, connect: () => connect(values, receivers, publish) };

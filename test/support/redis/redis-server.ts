@@ -14,9 +14,8 @@ export function redisMissing(): string | undefined {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
     return undefined;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       return 'redis-server is not installed: apt-get install redis-server';
-    }
     throw error;
   }
 }

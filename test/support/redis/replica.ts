@@ -18,7 +18,7 @@ export interface Facts {
   readonly name: string;
 }
 
-export const sealingKey = (seed: number): Buffer => Buffer.alloc(32, seed);
+export const sealingKey = (seed: number) => Buffer.alloc(32, seed);
 
 export const factsCodec = { name: 'keystone', encode: (facts: Facts) => JSON.stringify(facts), decode };
 

@@ -15,26 +15,19 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import type { Exchange } from '../../../src/lib/exchange.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import { createListener, type Listener, type ListenerOptions } from '../../../src/server/listener.ts';
+import { createListener, type ListenerOptions } from '../../../src/server/listener.ts';
 import { createAuthority } from '../tls/authority.ts';
 
 export const authority = await createAuthority();
 export const certificate = await authority.server('stonegate');
 
-export interface Listening {
-  readonly listener: Listener;
-  readonly port: number;
-  /** A TLS connection that speaks HTTP/1.1 unless told otherwise. */
-  socket(options?: ConnectionOptions): Promise<TLSSocket>;
-  session(): Promise<ClientHttp2Session>;
-  close(): Promise<void>;
-}
+export type Listening = Awaited<ReturnType<typeof startListener>>;
 
 /** @param serve handles each exchange; by default the response is 200 with the target */
 export async function startListener(
   serve: ListenerOptions['serve'] = echoTarget,
   options: Partial<ListenerOptions> = {},
-): Promise<Listening> {
+) {
   const listener = await createListener({
     bind: '127.0.0.1:0',
     tls: certificate,
@@ -51,7 +44,8 @@ export async function startListener(
   return {
     listener,
     port,
-    async socket(settings = {}) {
+    /** A TLS connection that speaks HTTP/1.1 unless told otherwise. */
+    async socket(settings: ConnectionOptions = {}) {
       const socket = connectTLS({
         port,
         host: '127.0.0.1',
@@ -132,13 +126,13 @@ export async function heldConnection(port: number) {
   return { connection, answered, release: () => released.resolve() };
 }
 
-export async function echoTarget({ response, target }: Exchange): Promise<void> {
+export async function echoTarget({ response, target }: Exchange) {
   response.writeHead(200, [['Content-Type', 'text/plain']]);
   response.end(target);
 }
 
 /** Everything the other side sends until it ends or breaks the connection. */
-export async function readAll(socket: Duplex): Promise<string> {
+export async function readAll(socket: Duplex) {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   socket.on('error', () => socket.destroy());
@@ -148,16 +142,12 @@ export async function readAll(socket: Duplex): Promise<string> {
 }
 
 /** The next bytes, as text. */
-export async function readSome(socket: Duplex): Promise<string> {
+export async function readSome(socket: Duplex) {
   const [chunk] = await once(socket, 'data');
   return String(chunk);
 }
 
-export interface Http2Answer {
-  readonly status: number | undefined;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly body: string;
-}
+export type Http2Answer = Awaited<ReturnType<typeof answerOf>>;
 
 /** Sends one request over HTTP/2 and reads the whole response. */
 export async function request2(
@@ -170,7 +160,7 @@ export async function request2(
   return answerOf(stream);
 }
 
-export async function answerOf(stream: ClientHttp2Stream): Promise<Http2Answer> {
+export async function answerOf(stream: ClientHttp2Stream) {
   const [headers] = await once(stream, 'response');
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -19,12 +19,7 @@ export const FRAME = {
 export const END_STREAM = 1;
 export const END_HEADERS = 4;
 
-export function frame(
-  type: number,
-  flags: number,
-  stream: number,
-  payload: Uint8Array = Buffer.alloc(0),
-): Buffer {
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)) {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);
@@ -42,16 +37,16 @@ export const GET_ROOT = Buffer.from([0x82, 0x84, 0x87, 0x41, 0x01, 0x78]);
 /**
  * A literal field that is in no table; name and value of at most 126 bytes each (RFC 7541 §6.2.2).
  */
-export function literalField(name: string, value: string): Buffer {
+export function literalField(name: string, value: string) {
   return Buffer.concat([Buffer.of(0), stringLiteral(name), stringLiteral(value)]);
 }
 
-function stringLiteral(text: string): Buffer {
+function stringLiteral(text: string) {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([Buffer.of(bytes.length), bytes]);
 }
 
-export function uint32(value: number): Buffer {
+export function uint32(value: number) {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);
   return bytes;
@@ -69,16 +64,16 @@ function framesOf(bytes: Buffer): { readonly type: number; readonly payload: Buf
 }
 
 /** The error codes of the GOAWAY frames that a server sent. */
-export function goawayCodes(received: string): number[] {
+export function goawayCodes(received: string) {
   return goaways(received).map((payload) => payload.readUInt32BE(4));
 }
 
 /** The last stream ids of the GOAWAY frames that a server sent. */
-export function lastStreams(received: string): number[] {
+export function lastStreams(received: string) {
   return goaways(received).map((payload) => payload.readUInt32BE(0));
 }
 
-function goaways(received: string): Buffer[] {
+function goaways(received: string) {
   return framesOf(Buffer.from(received, 'latin1'))
     .filter(({ type }) => type === FRAME.goaway)
     .map(({ payload }) => payload);

@@ -17,16 +17,11 @@ export interface Period {
   readonly notAfterDate?: Date;
 }
 
-export interface Authority extends KeyPair {
-  /** A certificate for a server on loopback and with these additional names. */
-  server(commonName: string, names?: readonly string[], period?: Period): Promise<KeyPair>;
-  /** A certificate for a client; `organizations` are its groups in Kubernetes. */
-  client(commonName: string, organizations?: readonly string[]): Promise<KeyPair>;
-}
+export type Authority = Awaited<ReturnType<typeof createAuthority>>;
 
 const SETTINGS = { keyType: 'ec', algorithm: 'sha256' } as const;
 
-export async function createAuthority(commonName = 'Stonegate test CA'): Promise<Authority> {
+export async function createAuthority(commonName = 'Stonegate test CA') {
   const own = await generate([{ name: 'commonName', value: commonName }], {
     ...SETTINGS,
     extensions: [
@@ -47,7 +42,8 @@ export async function createAuthority(commonName = 'Stonegate test CA'): Promise
 
   return {
     ...ca,
-    server: (name, names = [], period = {}) =>
+    /** A certificate for a server on loopback and with these additional names. */
+    server: (name: string, names: readonly string[] = [], period: Period = {}) =>
       sign(
         [{ name: 'commonName', value: name }],
         [
@@ -63,7 +59,8 @@ export async function createAuthority(commonName = 'Stonegate test CA'): Promise
         ],
         period,
       ),
-    client: (name, organizations = []) =>
+    /** A certificate for a client; `organizations` are its groups in Kubernetes. */
+    client: (name: string, organizations: readonly string[] = []) =>
       sign(
         [
           ...organizations.map((value) => ({ name: 'organizationName', value })),

@@ -64,7 +64,7 @@ function certificate(
     notAfter = new Date(Date.now() + (ca ? 3_650 : 1) * DAY),
     forClients = true,
   }: IssueOptions & { readonly ca: boolean },
-): string {
+) {
   const toBeSigned = sequence(
     encode(0xa0, encode(0x02, [2])),
     encode(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
@@ -85,12 +85,12 @@ function certificate(
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`;
 }
 
-function newKey(): string {
+function newKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-function nameOf(subject: Subject): Buffer {
+function nameOf(subject: Subject) {
   return sequence(
     ...subject.map((rdn) => {
       const attributes = isAttribute(rdn) ? [rdn] : rdn;
@@ -108,26 +108,26 @@ function isAttribute(rdn: Subject[number]): rdn is Attribute {
   return typeof rdn[0] === 'string';
 }
 
-function basicConstraints(ca: boolean): Buffer {
+function basicConstraints(ca: boolean) {
   const value = sequence(...(ca ? [encode(0x01, [0xff])] : []));
   return sequence(encode(0x06, [0x55, 0x1d, 0x13]), encode(0x01, [0xff]), encode(0x04, value));
 }
 
 /** The purpose clientAuth or serverAuth, RFC 5280 §4.2.1.12. */
-function purpose(forClients: boolean): Buffer {
+function purpose(forClients: boolean) {
   const value = sequence(encode(0x06, [0x2b, 6, 1, 5, 5, 7, 3, forClients ? 2 : 1]));
   return sequence(encode(0x06, [0x55, 0x1d, 0x25]), encode(0x04, value));
 }
 
-function time(date: Date): Buffer {
+function time(date: Date) {
   return encode(0x18, Buffer.from(`${date.toISOString().replace(/[-:T]|\.\d+Z$/g, '')}Z`));
 }
 
-function sequence(...parts: readonly Buffer[]): Buffer {
+function sequence(...parts: readonly Buffer[]) {
   return encode(0x30, ...parts);
 }
 
-function encode(tag: number, ...parts: readonly (Buffer | readonly number[])[]): Buffer {
+function encode(tag: number, ...parts: readonly (Buffer | readonly number[])[]) {
   const content = Buffer.concat(parts.map((part) => Buffer.from(part)));
   const { length } = content;
   const octets =

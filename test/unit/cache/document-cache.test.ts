@@ -21,7 +21,7 @@ function setUp({ maxBytes = 1000, running = 2, waiting = 3 } = {}) {
     clock,
     telemetry: noTelemetry,
   });
-  const get = (key: string, document = 'document', { owner = 'acme' } = {}): Promise<string> =>
+  const get = (key: string, document = 'document', { owner = 'acme' } = {}) =>
     cache.get({ owner, key, reusable: true }, live, async () => {
       fetched.push(key);
       return document;
@@ -41,7 +41,7 @@ function heldFetches(options: Parameters<typeof setUp>[0] = {}) {
       signal = live,
       reusable = true,
     }: { owner?: string; queue?: string; signal?: AbortSignal; reusable?: boolean } = {},
-  ): Promise<string> => {
+  ) => {
     const asked = cache.get({ owner, ...(queue && { queue }), key, reusable }, signal, (wanted) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       wanted.addEventListener('abort', () => reject(wanted.reason));

@@ -43,7 +43,7 @@ function alone(recentTTL = 0) {
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Each call returns the cache of another replica. */
-function sharedCaches(clock: Clock): () => SharedCache {
+function sharedCaches(clock: Clock) {
   const store = createMemoryStore();
   return () =>
     createSharedCache({

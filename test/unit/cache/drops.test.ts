@@ -36,7 +36,7 @@ function openWatch(t: Test, clock: FakeClock, shared: SharedCache) {
   return () => validated;
 }
 
-async function pass(clock: FakeClock, seconds: number): Promise<void> {
+async function pass(clock: FakeClock, seconds: number) {
   for (let second = 0; second < seconds; second += 1) {
     clock.advance(1_000);
     await new Promise((resolve) => setImmediate(resolve));

@@ -9,16 +9,16 @@ class Connection extends EventEmitter {
   calls: string[] = [];
   refusal: Error | undefined;
 
-  subscribe(channel: string): Promise<void> {
+  subscribe(channel: string) {
     return this.#answer(`subscribe ${channel}`);
   }
-  ping(): Promise<void> {
+  ping() {
     return this.#answer('ping');
   }
-  disconnect(reconnect = false): void {
+  disconnect(reconnect = false) {
     this.calls.push(reconnect ? 'reconnect' : 'disconnect');
   }
-  async #answer(call: string): Promise<void> {
+  async #answer(call: string) {
     this.calls.push(call);
     if (this.refusal !== undefined) throw this.refusal;
   }
@@ -42,7 +42,7 @@ function setUp() {
       gaps += 1;
     },
   });
-  const ready = async (): Promise<void> => {
+  const ready = async () => {
     connection.emit('ready');
     await turn();
   };

@@ -8,18 +8,16 @@ const GOOD = [
   ['unix:///run/redis.sock', { path: '/run/redis.sock', tls: false }],
 ] as const;
 
-for (const [url, address] of GOOD) {
+for (const [url, address] of GOOD)
   t.test(`${url} is accepted`, (t) => {
     t.same(parseRedisURL(url), address);
     t.end();
   });
-}
 
-for (const url of ['http://:secret@redis', ':secret@redis', 'redis://:secret@redis/name']) {
+for (const url of ['http://:secret@redis', ':secret@redis', 'redis://:secret@redis/name'])
   t.test(`${url} is refused, and the error does not repeat it`, (t) => {
     const error = t.throws(() => parseRedisURL(url));
     t.ok(error instanceof RangeError);
     t.notMatch(String(error), /secret/);
     t.end();
   });
-}

@@ -54,7 +54,7 @@ t.test('a forged entry counts as absent, and the log says so once a minute', asy
   const logger: Logger = { ...silentLogger, warn: (_fields, message) => warnings.push(message) };
   const { backend, store, join, entryNames } = setUp();
   await join().lookup();
-  const forge = (): void => {
+  const forge = () => {
     for (const name of entryNames())
       store.values.set(name, Buffer.from('{"value":"{\\"name\\":\\"root\\"}"}'));
   };

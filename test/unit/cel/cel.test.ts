@@ -8,7 +8,7 @@ function evaluate(source: string, claims: object = CLAIMS): unknown {
   return compileClaimsExpression(source).evaluate(claims);
 }
 
-function refusal(attempt: () => unknown): string {
+function refusal(attempt: () => unknown) {
   try {
     attempt();
   } catch (error) {
@@ -80,9 +80,9 @@ t.test('only ASCII letters change case, so two different names do not become equ
   t.equal(evaluate('claims.name.trim()', { name: '\u0085x\ufeff' }), 'x\ufeff');
 });
 
-t.test('matching a pattern takes linear time', async (t) => {
-  t.equal(evaluate('claims.name.matches("^(a+)+$")', { name: `${'a'.repeat(5_000)}!` }), false);
-});
+t.test('matching a pattern takes linear time', async (t) =>
+  t.equal(evaluate('claims.name.matches("^(a+)+$")', { name: `${'a'.repeat(5_000)}!` }), false),
+);
 
 t.test('an evaluation may cost no more than kube-apiserver allows', async (t) => {
   const many = Array.from({ length: 400 }, (_, index) => `group-${index}`);

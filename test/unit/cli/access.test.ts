@@ -70,9 +70,9 @@ t.test('-n asks about one namespace, and escapes its name', async (t) => {
   t.match(asked, [{ path: `${PATH}?namespace=a%26verb%3D*` }]);
 });
 
-t.test('a user who has no rights is told so', async (t) => {
-  t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' });
-});
+t.test('a user who has no rights is told so', async (t) =>
+  t.match(await run(t, ''), { code: 0, stdout: 'You may do nothing here.\n', stderr: '' }),
+);
 
 t.test('an incomplete response is printed, with the reason on standard error', async (t) => {
   const status = { incomplete: true, incompleteReason: 'no\u001b[2J news' };

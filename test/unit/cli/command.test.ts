@@ -21,7 +21,7 @@ const WRONG = [
   [['-o', 'xml'], '--output is table, json, yaml; not "xml"'],
   [['-n'], "Option '-n, --name <value>' argument missing"],
 ] as const;
-for (const [argv, mistake] of WRONG) {
+for (const [argv, mistake] of WRONG)
   t.test(
     `${argv.join(' ')}: the error names the mistake, and does not repeat the value of an option`,
     async (t) => {
@@ -29,7 +29,6 @@ for (const [argv, mistake] of WRONG) {
       t.strictSame(await run(...argv), { code: 2, stdout: '', stderr });
     },
   );
-}
 
 t.test('a table fits the width of the terminal: the widest columns are cut in their middle', async (t) => {
   const rows = [
@@ -43,7 +42,7 @@ t.test('a table fits the width of the terminal: the widest columns are cut in th
     t.match(columns(rows, width), rows[1]?.[2], 'nothing is cut for a script');
 });
 
-t.test('columns are aligned, and the last one is not padded', async (t) => {
+t.test('columns are aligned, and the last one is not padded', async (t) =>
   t.equal(
     columns([
       ['a', 'long', 'x'],
@@ -51,12 +50,12 @@ t.test('columns are aligned, and the last one is not padded', async (t) => {
       ['d', '', ''],
     ]),
     'a    long  x\nbbb  c     yy\nd\n',
-  );
-});
+  ),
+);
 
-t.test('untrusted text cannot control the terminal', async (t) => {
-  t.equal(columns([['a\u001b[31m\u202eb\n']]), 'a\ufffd[31m\ufffdb\ufffd\n');
-});
+t.test('untrusted text cannot control the terminal', async (t) =>
+  t.equal(columns([['a\u001b[31m\u202eb\n']]), 'a\ufffd[31m\ufffdb\ufffd\n'),
+);
 
 const untrusted = fc
   .array(

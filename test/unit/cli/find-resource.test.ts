@@ -3,7 +3,7 @@ import t from 'tap';
 import { findResource } from '../../../src/cli/find-resource.ts';
 import { DISCOVERY } from '../../support/core-discovery.ts';
 
-const get = async (path: string): Promise<unknown> => DISCOVERY[path];
+const get = async (path: string) => DISCOVERY[path];
 
 const WORDS = [
   ['pods', '', 'pods', true],
@@ -17,9 +17,9 @@ const WORDS = [
   ['oldwidgets.v1.example.com', 'example.com', 'oldwidgets', true],
 ] as const;
 for (const [word, apiGroup, resource, namespaced] of WORDS)
-  t.test(`${word} is resolved as kubectl resolves it`, async (t) => {
-    t.match(await findResource(word, get), { apiGroup, resource, namespaced });
-  });
+  t.test(`${word} is resolved as kubectl resolves it`, async (t) =>
+    t.match(await findResource(word, get), { apiGroup, resource, namespaced }),
+  );
 
 t.test('a word that discovery does not contain is returned unchanged', async (t) => {
   for (const [word, apiGroup, resource] of [

@@ -12,10 +12,9 @@ const NO_TOKENS: Readonly<Record<string, string | Buffer>> = {
   'a private key': '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----\n',
   'bytes that are not text': Buffer.from([0x68, 0x75, 0x73, 0x68, 0x00, 0xff]),
 };
-for (const [what, content] of Object.entries(NO_TOKENS)) {
+for (const [what, content] of Object.entries(NO_TOKENS))
   t.test(`${what}: the file is refused, and the error does not quote its content`, async (t) => {
     const file = join(t.testdir({ it: content }), 'it');
     const message = /^--token-file: (?!.*hush).* holds no token$/;
     await t.rejects(readGivenToken('--token-file', file), { message });
   });
-}

@@ -167,7 +167,7 @@ t.test(
 for (const [what, config] of [
   ['not YAML', 'a: [\n'],
   ['a kubeconfig whose users are not a list', 'users: 3\n'],
-] as const) {
+] as const)
   t.test(`a file that is ${what} is not changed`, async (t) => {
     const folder = t.testdir({ config });
     const file = join(folder, 'config');
@@ -177,7 +177,6 @@ for (const [what, config] of [
     t.equal(readFileSync(file, 'utf8'), config);
     t.same(readdirSync(folder), ['config']);
   });
-}
 
 t.test('--print shows the entries that would be written, and writes nothing', async (t) => {
   for (const [config, current] of [
@@ -255,7 +254,7 @@ const WRONG = [
     /its own project alone/,
   ],
 ] as const;
-for (const [argv, message] of WRONG) {
+for (const [argv, message] of WRONG)
   t.test(`${argv.join(' ')} is a usage error`, async (t) => {
     const { code, stderr, stdout } = await run(t.testdir(), argv);
     t.match({ code, stdout }, { code: 2, stdout: '' });
@@ -263,7 +262,6 @@ for (const [argv, message] of WRONG) {
     t.notMatch(stderr, 'hush');
     t.match(stderr, /See: stonegate kubeconfig --help/);
   });
-}
 
 const UNUSABLE_LOGINS = [
   [['--keystone', '--os-clod', 'acme'], /the login behind "--": Unknown option '--os-clod'\n/],

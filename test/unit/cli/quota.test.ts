@@ -9,7 +9,7 @@ import type { RecordedResponse } from '../../support/recorded-server.ts';
 const metadata = { name: 'acme', uid: 'u', creationTimestamp: '2026-11-26T09:00:00Z' };
 const spec = { hard: { pods: '40', 'limits.memory': '64Gi' } };
 
-function listOf(...statuses: readonly object[]): RecordedResponse {
+function listOf(...statuses: readonly object[]) {
   const items = statuses.map((status) => ({ metadata, spec, status }));
   const body = { kind: 'TenantQuotaList', apiVersion: 'stonegate.dev/v1alpha1', metadata: {}, items };
   return { body };
@@ -37,6 +37,6 @@ t.test('a resource that was not counted has no bar', async (t) => {
   t.match(stderr, /nothing was counted yet/);
 });
 
-t.test('a tenant without a quota is told so', async (t) => {
-  t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ });
-});
+t.test('a tenant without a quota is told so', async (t) =>
+  t.match(await run(t, listOf()), { code: 1, stderr: /your tenant has no quota/ }),
+);

@@ -30,20 +30,18 @@ const BAD = [
   [302, '{}', /answered 302/],
   [500, '{"message":5}', /answered 500/],
 ] as const;
-for (const [status, body, message] of BAD) {
+for (const [status, body, message] of BAD)
   t.test(`the response ${status} ${body} becomes an error message`, async (t) => {
     const { url, asked } = await serverThat(t, status, body);
     await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
     t.equal(asked.length, 1, 'no redirect is followed');
   });
-}
 
 for (const [url, message] of [
   ['stonegate', /no address/],
   ['http://stonegate.example', /in the clear/],
   ['https://127.0.0.1:1', /https:\/\/127\.0\.0\.1:1 cannot be asked: .*ECONNREFUSED/],
-] as const) {
+] as const)
   t.test(`${url} is refused, and the token is not sent`, async (t) => {
     await t.rejects(askStonegate({ ...nothing, url }, '/x'), { message });
   });
-}

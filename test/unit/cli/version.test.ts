@@ -7,6 +7,4 @@ t.test('if Node is too old, one line says so', async (t) => {
   for (const node of ['22.19.0', '23.0.0', '24.21.0']) t.equal(nodeProblem(node), undefined, node);
 });
 
-t.test('the version is that of the package', async (t) => {
-  t.match(await version(), /^\d+\.\d+\.\d+/);
-});
+t.test('the version is that of the package', async (t) => t.match(await version(), /^\d+\.\d+\.\d+/));

@@ -21,13 +21,11 @@ const STATUS = {
   warnings: [],
 };
 
-const reviewOf =
-  (status: object) =>
-  (path: string): RecordedResponse => {
-    const kind = path === CLUSTER ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
-    const head = { kind, apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
-    return { status: 201, body: { ...head, spec: {}, status: { ...STATUS, ...status } } };
-  };
+const reviewOf = (status: object) => (path: string) => {
+  const kind = path === CLUSTER ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+  const head = { kind, apiVersion: 'stonegate.dev/v1alpha1', metadata: {} };
+  return { status: 201, body: { ...head, spec: {}, status: { ...STATUS, ...status } } };
+};
 
 async function run(
   t: Test,

@@ -30,11 +30,11 @@ function read({ own = {}, mode = 'arktos', text }: Files) {
   });
 }
 
-function problemsOf(files: Files): string[] {
+function problemsOf(files: Files) {
   return read(files).problems.map(formatProblem);
 }
 
-function file(jwt: readonly object[], more: object = {}): string {
+function file(jwt: readonly object[], more: object = {}) {
   return stringify({
     apiVersion: 'apiserver.config.k8s.io/v1',
     kind: 'AuthenticationConfiguration',
@@ -43,7 +43,7 @@ function file(jwt: readonly object[], more: object = {}): string {
   });
 }
 
-function issuer(url: string, changes: object = {}): Record<string, object> {
+function issuer(url: string, changes: object = {}) {
   return {
     issuer: { url, audiences: ['kubernetes'] },
     claimMappings: { username: { claim: 'sub', prefix: `${new URL(url).hostname[0]}:` } },
@@ -86,11 +86,11 @@ t.test('a key beside << that it merges too is refused, as by kube-apiserver', as
     );
 });
 
-t.test('a file that does not parse is named with line and column', async (t) => {
+t.test('a file that does not parse is named with line and column', async (t) =>
   t.match(problemsOf({ own: ofA, text: `${HEAD}- issuer: [\n` }), [
     /^auth\.yaml: the file \(line \d, column \d+\): is no valid YAML/,
-  ]);
-});
+  ]),
+);
 
 t.test('an expression that lets no user in is a warning', async (t) => {
   const warningsOf = (changes: object) => {
@@ -242,13 +242,13 @@ const MINIMAL = stringify({
   authentication: { keystone: { url: 'https://k/v3' } },
 });
 
-function mapped(claimMappings: object, more: object = {}): string {
+function mapped(claimMappings: object, more: object = {}) {
   return file([
     issuer(A, { claimMappings: { username: { claim: 'sub', prefix: '' }, ...claimMappings }, ...more }),
   ]);
 }
 
-function byExpression(expression: string, more: object = {}): string {
+function byExpression(expression: string, more: object = {}) {
   return mapped({ username: { expression } }, more);
 }
 
@@ -330,7 +330,7 @@ t.test('refused, with the file and the path:', async (t) => {
       'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names',
     ],
   ];
-  for (const [what, files, expected] of cases) {
+  for (const [what, files, expected] of cases)
     t.test(what, async (t) => {
       const problems = problemsOf(files).map((problem) => problem.replace(/ \(line \d+\)/, ''));
       t.ok(
@@ -339,7 +339,6 @@ t.test('refused, with the file and the path:', async (t) => {
         { problems },
       );
     });
-  }
 });
 
 t.test('tenants without an AuthenticationConfiguration are refused', async (t) => {

@@ -21,7 +21,7 @@ const older = await authority.server('older', [], { notBeforeDate: new Date(0), 
 
 const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
 
-async function said(now: number, { certificates = server.cert, sections = {} } = {}): Promise<string[]> {
+async function said(now: number, { certificates = server.cert, sections = {} } = {}) {
   const files: Readonly<Record<string, string>> = {
     'stonegate.yaml': stringify({
       apiVersion: 'stonegate.dev/v1alpha1',

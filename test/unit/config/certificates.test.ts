@@ -41,7 +41,7 @@ async function load(given: object, { ca = company.cert, tls = {}, keystone = fal
   };
 }
 
-t.test('client certificates suffice as the only source of users, and have defaults', async (t) => {
+t.test('client certificates suffice as the only source of users, and have defaults', async (t) =>
   t.match(await load({}), {
     problems: [],
     settings: {
@@ -51,8 +51,8 @@ t.test('client certificates suffice as the only source of users, and have defaul
       allowSystemTenant: false,
     },
     ca: company.cert,
-  });
-});
+  }),
+);
 
 t.test(
   'client certificates as credentials exclude a certificate that every client must present',

@@ -216,7 +216,7 @@ interface Built {
   readonly enter: () => () => void;
 }
 
-function isTrue(holds: boolean, what: string): void {
+function isTrue(holds: boolean, what: string) {
   if (!holds) throw new Error(what);
 }
 
@@ -248,7 +248,7 @@ t.test('the rules hold for any sequence of reloads, failures and requests', asyn
       });
       const requests: { readonly built: Built; readonly release: () => void }[] = [];
 
-      function reload(wanted: Readonly<Record<string, string | undefined>>, failsAfter: number): void {
+      function reload(wanted: Readonly<Record<string, string | undefined>>, failsAfter: number) {
         generations.replace((generation) => {
           const components: Handle<Tracked>[] = [];
           for (const name of NAMES) {
@@ -277,7 +277,7 @@ t.test('the rules hold for any sequence of reloads, failures and requests', asyn
       }
 
       /** Checks that no component that is in force or used by a request is disposed. */
-      function check(): void {
+      function check() {
         const used = [generations.current, ...requests.map(({ built }) => built)].flatMap(
           (built) => built.components,
         );

@@ -56,7 +56,7 @@ function load(changes: Readonly<Record<string, string | undefined>> = {}, env?: 
   return loadStonegate('/etc/stonegate/stonegate.yaml', sources(Object.fromEntries(entries), env));
 }
 
-function problemsOf(result: LoadResult<object>): string[] {
+function problemsOf(result: LoadResult<object>) {
   return result.ok ? [] : result.problems.map(formatProblem);
 }
 
@@ -86,13 +86,12 @@ for (const [digest, what, change, differs] of [
   ['identityDigest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, false],
   ['digest', 'the identity of users', CONFIGURATION.replace('arktos', 'shared'), true],
   ['digest', 'the log', `${CONFIGURATION}log: { level: debug }\n`, true],
-] as const) {
+] as const)
   t.test(`${digest} is ${differs ? 'another' : 'the same'} after a change of ${what}`, async (t) => {
     const [before, after] = [await load({}), await load({ 'stonegate.yaml': change })];
     t.same([...problemsOf(before), ...problemsOf(after)], []);
     if (before.ok && after.ok) t.equal(before.loaded[digest] !== after.loaded[digest], differs);
   });
-}
 
 t.test(
   'neither digest changes with a certificate or a key, which replicas may have of their own',
@@ -172,7 +171,7 @@ const BAD: readonly [name: string, changes: Readonly<Record<string, string | und
   ];
 
 t.test('an invalid file or secret is refused:', async (t) => {
-  for (const [name, changes, problem] of BAD) {
+  for (const [name, changes, problem] of BAD)
     t.test(name, async (t) => {
       const problems = problemsOf(await load(changes));
       t.ok(
@@ -181,7 +180,6 @@ t.test('an invalid file or secret is refused:', async (t) => {
         { problems },
       );
     });
-  }
 });
 
 t.test('a Redis URL with an unsupported scheme is refused, and the error does not repeat it', async (t) => {
@@ -190,9 +188,8 @@ t.test('a Redis URL with an unsupported scheme is refused, and the error does no
     t.match(problems, [/^cache\.redis\.url\.fromEnv .*: expected redis:\/\/HOST/], url);
     t.notMatch(problems.join(), /hunter2/);
   }
-  for (const url of ['redis://redis', 'rediss://:hunter2@[::1]:6380/2', 'unix:///run/redis.sock']) {
+  for (const url of ['redis://redis', 'rediss://:hunter2@[::1]:6380/2', 'unix:///run/redis.sock'])
     t.same(problemsOf(await load({}, { ...ENV, REDIS_URL: url })), [], url);
-  }
 });
 
 t.test(

@@ -5,24 +5,25 @@ import { formatProblem } from '../../../src/config/problem.ts';
 import { parseDuration } from '../../../src/lib/go-time.ts';
 import { isJSONObject } from '../../../src/lib/json-object.ts';
 import { configurationText } from '../../support/configuration-problems.ts';
+import { rows } from '../../support/rows.ts';
 
 const MINIMAL = configurationText({});
 const withKey = (key: string, value: string) => configurationText({ [key]: value });
 
-function problemsOf(text: string): string[] {
+function problemsOf(text: string) {
   return parseStonegate(text, '/etc/stonegate').problems.map(formatProblem);
 }
 
-function jwt(issuer: string, username: string, tenant: string, rest = ''): string {
+function jwt(issuer: string, username: string, tenant: string, rest = '') {
   return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
 }
 
 /** A single issuer with this tenant, and with these claim mappings in addition to the user name. */
-function soleIssuer(tenant: string, rest = ''): string {
+function soleIssuer(tenant: string, rest = '') {
   return withKey('authentication', `{ jwt: [ ${jwt('https://a.example', 'a:', tenant, rest)} ] }`);
 }
 
-function twoIssuers(first: string, second: string): string {
+function twoIssuers(first: string, second: string) {
   return withKey('authentication', `{ jwt: [ ${first}, ${second} ] }`);
 }
 
@@ -237,45 +238,29 @@ t.test('an unknown key does not hide mistakes in other fields', async (t) => {
   ]);
 });
 
-const REFUSED: readonly [name: string, text: string, problem: string][] = [
+/** What is wrong, the section with its text, and what is reported. */
+const REFUSED_SECTIONS = rows(`
+the key __proto__ | tenancy | { mode: arktos, domains: { __proto__: a } } | the configuration: __proto__ may not be a key
+a duration without a unit | server | { tls: { certFile: a, keyFile: b }, shutdownGrace: 30 } | server.shutdownGrace (line 3): expected a duration such as 60s, 1m30s or 250ms, found 30
+a request that costs more than the burst of a tenant | limits | { perTenant: { perSecond: 5, burst: 9 } } | limits.perTenant.burst (line 7): expected at least 10, the highest of limits.costs, found 9
+a request that costs more than the burst of a named tenant | limits | { tenants: { acme: { perSecond: 5, burst: 10 } }, costs: { list: 11 } } | limits.tenants.acme.burst (line 7): expected at least 11, the highest of limits.costs, found 10
+an address without a port | admin | { bind: localhost } | admin.bind (line 7): expected HOST:PORT
+the same address for clients and operators | admin | { bind: "0.0.0.0:8443" } | admin.bind (line 7): expected another address than server.bind
+every address as a trusted proxy | server | { tls: { certFile: a, keyFile: b }, trustedProxies: ["0.0.0.0/0"] } | server.trustedProxies[0] (line 3): expected a CIDR
+no source of users | authentication | {} | authentication (line 6): accepts no credential
+the tenant "all" for a domain in arktos mode | tenancy | { mode: arktos, domains: { D: all } } | tenancy.domains.D (line 5): expected another tenant: Arktos
+"all" as the system tenant | tenancy | { mode: arktos, systemTenant: all } | tenancy.systemTenant (line 5): expected another tenant: Arktos
+two domains with the same tenant | tenancy | { mode: arktos, domains: { "A B": x, "a b": x } } | tenancy.domains["a b"] (line 5): expected a tenant of its own, found "x"
+Redis without sealing keys | cache | { redis: { url: { fromEnv: R } } } | cache.sealingKeys (line 7): is required with cache.redis
+a secret from two places | cache | { sealingKeys: [{ fromEnv: K, fromFile: k }] } | cache.sealingKeys[0] (line 7): expected exactly one of { fromFile: … } and { fromEnv: … }
+anonymous requests in arktos mode | authentication | { keystone: { url: "https://keystone:5000/v3" }, anonymous: { enabled: true } } | expected false: in arktos mode system:anonymous is a user of the system tenant
+paths for anonymous requests that are disabled | authentication | { keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } } | expected no paths unless anonymous requests are enabled`);
+
+const REFUSED: readonly (readonly [name: string, text: string, problem: string])[] = [
+  ...REFUSED_SECTIONS.map(([name, key, value, problem]) => [name, withKey(key, value), problem] as const),
   ['invalid YAML, with its line', 'a: [', 'the configuration (line 1, column 5): is no valid YAML'],
-  [
-    'the key __proto__',
-    withKey('tenancy', '{ mode: arktos, domains: { __proto__: a } }'),
-    'the configuration: __proto__ may not be a key',
-  ],
   ['a second document', `${MINIMAL}---\n${MINIMAL}`, 'is no valid YAML'],
   ['a missing section', MINIMAL.replace(/^upstream.*\n/m, ''), 'upstream: is required: expected a mapping'],
-  [
-    'a duration without a unit',
-    withKey('server', '{ tls: { certFile: a, keyFile: b }, shutdownGrace: 30 }'),
-    'server.shutdownGrace (line 3): expected a duration such as 60s, 1m30s or 250ms, found 30',
-  ],
-  [
-    'a request that costs more than the burst of a tenant',
-    withKey('limits', '{ perTenant: { perSecond: 5, burst: 9 } }'),
-    'limits.perTenant.burst (line 7): expected at least 10, the highest of limits.costs, found 9',
-  ],
-  [
-    'a request that costs more than the burst of a named tenant',
-    withKey('limits', '{ tenants: { acme: { perSecond: 5, burst: 10 } }, costs: { list: 11 } }'),
-    'limits.tenants.acme.burst (line 7): expected at least 11, the highest of limits.costs, found 10',
-  ],
-  [
-    'an address without a port',
-    withKey('admin', '{ bind: localhost }'),
-    'admin.bind (line 7): expected HOST:PORT',
-  ],
-  [
-    'the same address for clients and operators',
-    withKey('admin', '{ bind: "0.0.0.0:8443" }'),
-    'admin.bind (line 7): expected another address than server.bind',
-  ],
-  [
-    'every address as a trusted proxy',
-    withKey('server', '{ tls: { certFile: a, keyFile: b }, trustedProxies: ["0.0.0.0/0"] }'),
-    'server.trustedProxies[0] (line 3): expected a CIDR',
-  ],
   [
     'an API server over http that is not on loopback',
     MINIMAL.replace('https://10', 'http://10'),
@@ -301,7 +286,6 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     MINIMAL.replace('certFile: tls.crt', 'certFile: "-----BEGIN\\n"'),
     "server.tls.certFile (line 3): expected a file's name, not its contents",
   ],
-  ['no source of users', withKey('authentication', '{}'), 'authentication (line 6): accepts no credential'],
   [
     'token reviews in shared mode without a tenant',
     MINIMAL.replace('mode: arktos', 'mode: shared').replace(
@@ -359,21 +343,6 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'authentication.jwt[0].tenant.map.x (line 6): expected another tenant: Arktos reads "all" as every tenant at once',
   ],
   [
-    'the tenant "all" for a domain in arktos mode',
-    withKey('tenancy', '{ mode: arktos, domains: { D: all } }'),
-    'tenancy.domains.D (line 5): expected another tenant: Arktos',
-  ],
-  [
-    '"all" as the system tenant',
-    withKey('tenancy', '{ mode: arktos, systemTenant: all }'),
-    'tenancy.systemTenant (line 5): expected another tenant: Arktos',
-  ],
-  [
-    'two domains with the same tenant',
-    withKey('tenancy', '{ mode: arktos, domains: { "A B": x, "a b": x } }'),
-    'tenancy.domains["a b"] (line 5): expected a tenant of its own, found "x"',
-  ],
-  [
     "C163 a user prefix that is the cluster's own",
     withKey('authentication', `{ jwt: [ ${jwt('https://a', 'system:x:', '{ value: a }')} ] }`),
     'authentication.jwt[0].claimMappings.username.prefix (line 6): expected a prefix of your own',
@@ -412,40 +381,14 @@ const REFUSED: readonly [name: string, text: string, problem: string][] = [
     'expected a prefix that is no Keystone domain, found the domain "Acme"',
   ],
   [
-    'Redis without sealing keys',
-    withKey('cache', '{ redis: { url: { fromEnv: R } } }'),
-    'cache.sealingKeys (line 7): is required with cache.redis',
-  ],
-  [
-    'a secret from two places',
-    withKey('cache', '{ sealingKeys: [{ fromEnv: K, fromFile: k }] }'),
-    'cache.sealingKeys[0] (line 7): expected exactly one of { fromFile: … } and { fromEnv: … }',
-  ],
-  [
     'a look-up of roles without a service credential',
     MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
     'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
   ],
-  [
-    'anonymous requests in arktos mode',
-    withKey(
-      'authentication',
-      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { enabled: true } }',
-    ),
-    'expected false: in arktos mode system:anonymous is a user of the system tenant',
-  ],
-  [
-    'paths for anonymous requests that are disabled',
-    withKey(
-      'authentication',
-      '{ keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } }',
-    ),
-    'expected no paths unless anonymous requests are enabled',
-  ],
 ];
 
 t.test('an invalid configuration is refused:', async (t) => {
-  for (const [name, text, problem] of REFUSED) {
+  for (const [name, text, problem] of REFUSED)
     t.test(name, async (t) => {
       const problems = problemsOf(text);
       t.ok(
@@ -454,7 +397,6 @@ t.test('an invalid configuration is refused:', async (t) => {
         { problems },
       );
     });
-  }
 });
 
 t.test('a secret in the configuration is refused, and the errors do not repeat it', async (t) => {
@@ -470,9 +412,9 @@ t.test('C038 the prefix "-" means no prefix', async (t) => {
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
 
-t.test('in shared mode, "all" is a tenant like any other', async (t) => {
-  t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []);
-});
+t.test('in shared mode, "all" is a tenant like any other', async (t) =>
+  t.same(problemsOf(withKey('tenancy', '{ mode: shared, domains: { All: all } }')), []),
+);
 
 t.test(
   'extra keys of reserved domains, or that would arrive as other keys, cannot be impersonated',

@@ -8,7 +8,7 @@ const RULES = {
   tenantOfOthers: undefined,
 };
 
-function problemOf(line: string, rules: Partial<typeof RULES> = {}): string {
+function problemOf(line: string, rules: Partial<typeof RULES> = {}) {
   const { entries, problems } = parseTokenFile(Buffer.from(`${line}\n`), { ...RULES, ...rules });
   return entries.length === 0 && problems.length === 1 ? (problems[0] ?? '') : 'accepted';
 }
@@ -96,9 +96,8 @@ t.test('a password is plain text or a bcrypt hash; any other hash is refused', a
     '{SHA}abc',
     '$2b$10$short',
     '$2b$31$'.concat('a'.repeat(53)),
-  ]) {
+  ])
     t.match(kindOf(other), /^line 1: expected a/, other);
-  }
   t.match(kindOf(''), /found none/);
 });
 

@@ -10,7 +10,7 @@ function warningsOf(more: string) {
   return configuration && configurationWarnings(configuration);
 }
 
-t.test('settings that need the index are refused without it', async (t) => {
+t.test('settings that need the index are refused without it', async (t) =>
   t.same(
     problemsOf(`access:
   authorizers: [Node, RBAC]
@@ -25,8 +25,8 @@ authorization: { hideForbidden: true }`),
       'access.namedSets (line 12)',
       'authorization.hideForbidden (line 14)',
     ].map((place) => `${place}: has no effect without the index: expected access.index to be true`),
-  );
-});
+  ),
+);
 
 t.test('the configured authorization modes must include RBAC', async (t) => {
   const stated = (modes: string) => problemsOf(`access: { index: true, authorizers: ${modes} }`);

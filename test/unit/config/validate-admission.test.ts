@@ -5,7 +5,7 @@ import { formatProblem } from '../../../src/config/problem.ts';
 import { problemsOfSections } from '../../support/configuration-problems.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
-function problems(mode: string, admission: string, rest = ''): string[] {
+function problems(mode: string, admission: string, rest = '') {
   const section = `{ tls: { certFile: c, keyFile: k }, ${admission} }`;
   return problemsOfSections({ tenancy: `{ mode: ${mode} }`, admission: section }, rest);
 }

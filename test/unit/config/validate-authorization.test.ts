@@ -1,9 +1,11 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { problemsOfSections } from '../../support/configuration-problems.ts';
+import { rows } from '../../support/rows.ts';
 
 const CREDENTIAL = 'bindings: { credential: { tokenFile: provisioner } }';
 
-function problemsOf(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}): string[] {
+function problemsOf(authorization: string, { mode = 'arktos', more = CREDENTIAL } = {}) {
   const tenancy = `{ mode: ${mode}, domains: { Partner: partners, Default: system } }`;
   return problemsOfSections({ tenancy, authorization }, more);
 }
@@ -16,7 +18,7 @@ const USES = [
 ];
 
 /** The problems of an administration with these fields added or replaced. */
-function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}): string[] {
+function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}) {
   const administration = {
     name: 'support',
     groups: ['keystone:group:abc'],
@@ -48,39 +50,37 @@ t.test('policies are refused in shared mode', async (t) => {
   for (const problem of all) t.match(problem, /^authorization\.\w+ \(line 7\): has no effect in shared mode/);
 });
 
+/** Fields of an administration, as YAML, and how the problem begins. */
+const ADMINISTRATIONS = rows(String.raw`
+{ tenants: {} } | tenants selects nothing
+{ tenants: { names: [] } } | tenants\.names is empty
+{ tenants: { domains: [] } } | tenants\.domains is empty
+{ tenants: { matchLabels: {} } } | tenants\.matchLabels is empty
+{ tenants: { names: ["*", "acme"] } } | tenants\.names has other names besides \*
+{ tenants: { names: ["acme", "system"] } } | tenants\.names\[1\] is no tenant that
+{ tenants: { names: ["all"] } } | tenants\.names\[0\] is no tenant that
+{ tenants: { names: ["acme*"] } } | tenants\.names\[0\] is no tenant that
+{ domain: "Partner", tenants: { names: ["partners"] } } | tenants\.names\[0\] is the tenant of the groups
+{ domain: "No tenant" } | domain is no Keystone domain that has a tenant
+{ domain: "partners" } | domain is no Keystone domain that has a tenant
+{ domain: "system" } | domain is no Keystone domain that has a tenant
+{ groups: [] } | groups .*expected a list that is not empty
+{ groups: ["system:masters"] } | groups\[0\] begins with system:
+{ groups: ["stonegate:guest"] } | groups\[0\] begins with stonegate:
+{ groups: ["*"] } | groups\[0\] is \*
+{ clusterRole: "stonegate:policy:abac:x" } | clusterRole is none of stonegate:read,
+{ clusterRole: "stonegate:basic-user" } | clusterRole .*grants nothing to guests
+{ reason: "" } | reason .
+{ name: "A" } | name .
+{ notAfter: "tomorrow" } | notAfter .*RFC 3339`);
+
 t.test('an administration is checked when the configuration is loaded', async (t) => {
   t.same(
     administrationProblems({ tenants: { names: ['acme'], domains: ['x'], matchLabels: { a: 'b' } } }),
     [],
   );
-  const cases: readonly (readonly [fields: Readonly<Record<string, unknown>>, problem: RegExp])[] = [
-    [{ tenants: {} }, /^tenants selects nothing/],
-    [{ tenants: { names: [] } }, /^tenants\.names is empty/],
-    [{ tenants: { domains: [] } }, /^tenants\.domains is empty/],
-    [{ tenants: { matchLabels: {} } }, /^tenants\.matchLabels is empty/],
-    [{ tenants: { names: ['*', 'acme'] } }, /^tenants\.names has other names besides \*/],
-    [{ tenants: { names: ['acme', 'system'] } }, /^tenants\.names\[1\] is no tenant that/],
-    [{ tenants: { names: ['all'] } }, /^tenants\.names\[0\] is no tenant that/],
-    [{ tenants: { names: ['acme*'] } }, /^tenants\.names\[0\] is no tenant that/],
-    [
-      { domain: 'Partner', tenants: { names: ['partners'] } },
-      /^tenants\.names\[0\] is the tenant of the groups/,
-    ],
-    [{ domain: 'No tenant' }, /^domain is no Keystone domain that has a tenant/],
-    [{ domain: 'partners' }, /^domain is no Keystone domain that has a tenant/],
-    [{ domain: 'system' }, /^domain is no Keystone domain that has a tenant/],
-    [{ groups: [] }, /^groups .*expected a list that is not empty/],
-    [{ groups: ['system:masters'] }, /^groups\[0\] begins with system:/],
-    [{ groups: ['stonegate:guest'] }, /^groups\[0\] begins with stonegate:/],
-    [{ groups: ['*'] }, /^groups\[0\] is \*/],
-    [{ clusterRole: 'stonegate:policy:abac:x' }, /^clusterRole is none of stonegate:read, /],
-    [{ clusterRole: 'stonegate:basic-user' }, /^clusterRole .*grants nothing to guests/],
-    [{ reason: '' }, /^reason /],
-    [{ name: 'A' }, /^name /],
-    [{ notAfter: 'tomorrow' }, /^notAfter .*RFC 3339/],
-  ];
-  for (const [fields, problem] of cases)
-    t.match(administrationProblems(fields), [problem], JSON.stringify(fields));
+  for (const [fields, problem] of ADMINISTRATIONS)
+    t.match(administrationProblems(parse(fields)), [new RegExp(`^${problem}`)], fields);
 });
 
 t.test('names of administrations are unique', async (t) => {

@@ -4,7 +4,7 @@ import { problemsOfSections } from '../../support/configuration-problems.ts';
 const SERVICE =
   'serviceCredential: { password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } } }';
 
-function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {}): string[] {
+function problemsOf(bindings: string, { mode = 'shared', service = SERVICE } = {}) {
   return problemsOfSections({
     tenancy: `{ mode: ${mode} }`,
     authentication: `{ keystone: { url: "https://keystone:5000/v3", ${service} } }`,
@@ -59,11 +59,11 @@ for (const [section, content] of [
     t.match(problems, [`bindings.credential: is required with ${section}: `]);
   });
 
-t.test('the credential that impersonates must not provision', async (t) => {
+t.test('the credential that impersonates must not provision', async (t) =>
   t.match(problemsOf('{ credential: { tokenFile: token } }'), [
     /bindings\.credential.*expected a credential of its own/,
-  ]);
-});
+  ]),
+);
 
 t.test('the namespace of a project must be a valid name that no other project has', async (t) => {
   t.match(problemsOf('{ projects: { a: { namespace: kube-system }, b: { namespace: Web } } }'), [

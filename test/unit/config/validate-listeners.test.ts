@@ -39,9 +39,8 @@ const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).probl
 
 t.test(
   'a host name shared with the API is refused, whatever the port, since cookies ignore ports',
-  async (t) => {
-    t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]);
-  },
+  async (t) =>
+    t.match(problemsOf({ publicURL: 'https://k8s.example.com:8444' }), [/portal\.publicURL.*cookies/]),
 );
 
 t.test('an address that is not an https origin is refused', async (t) => {

@@ -13,6 +13,6 @@ t.test('C064 Stonegate is ready once one source was reached, unless all are requ
   t.equal(createAuthenticationReadiness([reached, reached], true).notReadyBecause(), undefined);
 });
 
-t.test('if no source was reached, Stonegate is not ready and all sources are named', async (t) => {
-  t.match(createAuthenticationReadiness([missing, missing], false).notReadyBecause(), /refused; issuer/);
-});
+t.test('if no source was reached, Stonegate is not ready and all sources are named', async (t) =>
+  t.match(createAuthenticationReadiness([missing, missing], false).notReadyBecause(), /refused; issuer/),
+);

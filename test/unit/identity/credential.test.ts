@@ -4,25 +4,24 @@ import { credentialOf, withoutTokenSubprotocol } from '../../../src/identity/cre
 const carrier = (token: string) =>
   `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
 
-t.test('C001 a request without credential headers has no credential', async (t) => {
-  t.equal(credentialOf([['Accept', '*/*']]), undefined);
-});
+t.test('C001 a request without credential headers has no credential', async (t) =>
+  t.equal(credentialOf([['Accept', '*/*']]), undefined),
+);
 
-t.test('C069 the scheme is case-insensitive', async (t) => {
-  t.same(credentialOf([['authorization', 'BeAREr abc']]), { kind: 'bearer', token: 'abc' });
-});
+t.test('C069 the scheme is case-insensitive', async (t) =>
+  t.same(credentialOf([['authorization', 'BeAREr abc']]), { kind: 'bearer', token: 'abc' }),
+);
 
-t.test('C099 the second word is the token', async (t) => {
-  t.same(credentialOf([['Authorization', 'Bearer panda man']]), { kind: 'bearer', token: 'panda' });
-});
+t.test('C099 the second word is the token', async (t) =>
+  t.same(credentialOf([['Authorization', 'Bearer panda man']]), { kind: 'bearer', token: 'panda' }),
+);
 
 t.test('C002 an Authorization header without a scheme, or with an unknown one, is refused', async (t) => {
-  for (const value of ['foo', '', 'Negotiate x']) {
+  for (const value of ['foo', '', 'Negotiate x'])
     t.throws(() => credentialOf([['Authorization', value]]), {
       code: 'CredentialInvalid',
       message: 'Unauthorized',
     });
-  }
 });
 
 t.test('user name and password are read according to RFC 7617', async (t) => {
@@ -32,21 +31,19 @@ t.test('user name and password are read according to RFC 7617', async (t) => {
     userName: 'alice',
     password: 'p:ä ss',
   });
-  for (const value of ['Basic', 'Basic !', 'Basic /w==', basic('alice'), basic(':x'), basic('alice:')]) {
+  for (const value of ['Basic', 'Basic !', 'Basic /w==', basic('alice'), basic(':x'), basic('alice:')])
     t.throws(() => credentialOf([['Authorization', value]]), { code: 'CredentialInvalid' }, value);
-  }
 });
 
 t.test('C111 C193 an empty bearer token is refused', async (t) => {
-  for (const value of ['Bearer', 'Bearer ', 'Bearer  x']) {
+  for (const value of ['Bearer', 'Bearer ', 'Bearer  x'])
     t.throws(() => credentialOf([['Authorization', value]]), { code: 'CredentialInvalid' });
-  }
   t.throws(() => credentialOf([['X-Auth-Token', ' ']]), { code: 'CredentialInvalid' });
 });
 
-t.test('a Keystone token may come as X-Auth-Token', async (t) => {
-  t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' });
-});
+t.test('a Keystone token may come as X-Auth-Token', async (t) =>
+  t.same(credentialOf([['X-Auth-Token', 'gAAAAAx']]), { kind: 'x-auth-token', token: 'gAAAAAx' }),
+);
 
 t.test('a certificate is a credential, verified or not, and ambiguous together with any other', async (t) => {
   const certificate = { verified: false, problem: 'CERT_HAS_EXPIRED' } as const;
@@ -83,18 +80,18 @@ t.test('C095 two credentials of any kinds are refused', async (t) => {
   for (const headers of both) t.throws(() => credentialOf(headers), { code: 'CredentialAmbiguous' });
 });
 
-t.test('a bearer token may be a WebSocket subprotocol if there is another subprotocol', async (t) => {
+t.test('a bearer token may be a WebSocket subprotocol if there is another subprotocol', async (t) =>
   t.same(credentialOf([['Sec-WebSocket-Protocol', `${carrier('abc')}, v4.channel.k8s.io`]]), {
     kind: 'bearer',
     token: 'abc',
-  });
-});
+  }),
+);
 
-t.test('C246 two tokens among the subprotocols are refused', async (t) => {
+t.test('C246 two tokens among the subprotocols are refused', async (t) =>
   t.throws(() => credentialOf([['Sec-WebSocket-Protocol', `${carrier('a')}, ${carrier('b')}, v4`]]), {
     code: 'CredentialAmbiguous',
-  });
-});
+  }),
+);
 
 t.test('C247 a token as the only subprotocol is refused', async (t) => {
   t.throws(() => credentialOf([['Sec-WebSocket-Protocol', carrier('a')]]), { code: 'CredentialInvalid' });

@@ -31,14 +31,13 @@ t.test(
 
 t.test(
   'a user without an id whose name equals the id of another user does not own the tokens of that user',
-  async (t) => {
-    t.not(ownerKey(user('4711', '', ISSUER), 'acme'), ownerKey(user('alice', '4711', ISSUER), 'acme'));
-  },
+  async (t) =>
+    t.not(ownerKey(user('4711', '', ISSUER), 'acme'), ownerKey(user('alice', '4711', ISSUER), 'acme')),
 );
 
-t.test('users of a token file with the same uid do not share tokens', async (t) => {
-  t.not(ownerKey(user('alice', '1000'), 'acme'), ownerKey(user('mallory', '1000'), 'acme'));
-});
+t.test('users of a token file with the same uid do not share tokens', async (t) =>
+  t.not(ownerKey(user('alice', '1000'), 'acme'), ownerKey(user('mallory', '1000'), 'acme')),
+);
 
 t.test('users of the same name, or of the same id, in two tenants own nothing of each other', async (t) => {
   const sources = [user('alice', ''), user('alice', '', ISSUER), user('alice', '1', ISSUER)];

@@ -46,13 +46,12 @@ t.test('a token that is not in the file is left to another authenticator', async
     entries: [{ token: 'alices-token', user: ALICE }],
     random: systemRandom,
   });
-  for (const token of ['alices-toke', 'alices-tokenx']) {
+  for (const token of ['alices-toke', 'alices-tokenx'])
     t.equal(
       await authenticator.authenticate({ kind: 'bearer', token }, CONTEXT),
       undefined,
       'it may belong to another authenticator',
     );
-  }
   t.equal(
     await authenticator.authenticate({ kind: 'x-auth-token', token: 'alices-token' }, CONTEXT),
     undefined,

@@ -41,7 +41,7 @@ function named(username: string) {
 }
 
 /** A JWT with this payload. */
-function jwt(payload: string): string {
+function jwt(payload: string) {
   const encoded = (text: string) => Buffer.from(text).toString('base64url');
   return `${encoded('{"alg":"RS256"}')}.${encoded(payload)}.c2ln`;
 }
@@ -51,9 +51,9 @@ t.test('a token’s tenant and expiry are cached with its user', async (t) => {
   t.same(reviewedUser(token, ROBOT), { user: ROBOT, expiresAt: 100_000, tenantClaim: 'acme' });
 });
 
-t.test('a tenant claim that is not a string names no tenant, and does not count as absent', async (t) => {
-  t.match(reviewedUser(jwt('{"kubernetes.io/serviceaccount/tenant":["acme"]}'), ROBOT), { tenantClaim: '' });
-});
+t.test('a tenant claim that is not a string names no tenant, and does not count as absent', async (t) =>
+  t.match(reviewedUser(jwt('{"kubernetes.io/serviceaccount/tenant":["acme"]}'), ROBOT), { tenantClaim: '' }),
+);
 
 t.test('a token that two parsers could read differently is refused', async (t) => {
   const key = '"kubernetes.io/serviceaccount/tenant"';
@@ -70,9 +70,7 @@ t.test('in arktos mode', async (t) => {
   );
   t.test(
     'any other user belongs to the tenant that begins their name, whatever the token claims',
-    async (t) => {
-      t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme');
-    },
+    async (t) => t.equal(tenantOfReviewed({ ...named('acme:zoe'), tenantClaim: 'globex' }, ordinary), 'acme'),
   );
   for (const name of ['system:serviceaccount:robot', ':zoe', 'zoe', 'ACME:zoe'])
     t.test(`the name ${JSON.stringify(name)} names no tenant`, async (t) => {
@@ -87,7 +85,7 @@ interface Answer {
 }
 
 /** A response with a TokenReview of this status. */
-function review(status: unknown, http = 201): Answer {
+function review(status: unknown, http = 201) {
   return { status: http, body: { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', status } };
 }
 
@@ -145,9 +143,9 @@ for (const [what, status, audiences] of [
     [],
   ],
 ] as const)
-  t.test(`a token is refused if the review says: ${what}`, async (t) => {
-    t.equal((await ask(review(status), [...audiences])).outcome, undefined);
-  });
+  t.test(`a token is refused if the review says: ${what}`, async (t) =>
+    t.equal((await ask(review(status), [...audiences])).outcome, undefined),
+  );
 
 for (const [what, answer] of [
   ['another kind', { body: { kind: 'Status', status: { authenticated: true, user: ROBOT } } }],

@@ -41,13 +41,13 @@ async function identify(
   return authenticator(options).authenticate({ kind: 'certificate', certificate }, context);
 }
 
-t.test('the first colon of the common name ends the tenant', async (t) => {
+t.test('the first colon of the common name ends the tenant', async (t) =>
   t.match(await identify({ cn: ['acme:bob:the builder'], ou: ['ignored'] }), {
     subject: { name: 'x509:bob:the builder' },
     tenantOrigin: { tenant: 'acme' },
     groups: [],
-  });
-});
+  }),
+);
 
 t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever the prefix', async (t) => {
   const bare = { usernamePrefix: '', groupsPrefix: '' };

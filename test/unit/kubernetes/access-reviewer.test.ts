@@ -16,11 +16,11 @@ const LIST_PODS = {
   resourceAttributes: { tenant: toTenantName('acme'), namespace: 'default', verb: 'list', resource: 'pods' },
 };
 
-function answer(status: number, body: unknown): UpstreamResponse {
+function answer(status: number, body: unknown) {
   return { status, headers: [], body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) };
 }
 
-function review(status: unknown): UpstreamResponse {
+function review(status: unknown) {
   return answer(201, {
     kind: 'SubjectAccessReview',
     apiVersion: 'authorization.k8s.io/v1',
@@ -90,13 +90,13 @@ t.test('an access review', async (t) => {
     ]);
   });
 
-  t.test('C142 both allowed and denied is denied', async (t) => {
+  t.test('C142 both allowed and denied is denied', async (t) =>
     t.same(await reviewed(review({ allowed: true, denied: true, evaluationError: 'half broken' })), {
       allowed: false,
       denied: true,
       evaluationError: 'half broken',
-    });
-  });
+    }),
+  );
 
   t.test('D139 with fields of a later release is neither an approval nor a denial', async (t) => {
     const conditional = { allowed: false, conditionSetChain: [{ conditions: [] }] };
@@ -107,9 +107,8 @@ t.test('an access review', async (t) => {
     for (const certain of [
       { allowed: true, other: 1 },
       { allowed: false, denied: true, other: 1 },
-    ]) {
+    ])
       t.notHas(await reviewed(review(certain)), { unknownFields: ['other'] });
-    }
   });
 
   t.test('C027 that fails never allows the request', async (t) => {
@@ -131,11 +130,10 @@ t.test('an access review', async (t) => {
     ['neither an approval nor a denial', review({})],
     ['a denial as a string', review({ allowed: true, denied: 'false' })],
     ['an error that says allowed', { ...review({ allowed: true }), status: 500 }],
-  ] as const) {
+  ] as const)
     t.test(`C027 a response of ${name} never allows`, async (t) => {
       await t.rejects(reviewed(unusable), { code: 'UpstreamUnavailable' });
     });
-  }
 });
 
 t.test('the probe of the API server', async (t) => {
@@ -143,7 +141,7 @@ t.test('the probe of the API server', async (t) => {
     const clock = createFakeClock(0);
     const { fetcher, asked } = fetcherOf(...answers);
     const messages: string[] = [];
-    const note = (_fields: object, message: string): void => void messages.push(message);
+    const note = (_fields: object, message: string) => void messages.push(message);
     const logger = { ...silentLogger, info: note, warn: note };
     const probe = createApiServerProbe({
       fetcher: () => fetcher,
@@ -156,21 +154,20 @@ t.test('the probe of the API server', async (t) => {
   }
   const down = new StatusError('UpstreamUnavailable', 'the API server cannot be reached at the moment');
 
-  t.test('is not ready before the first probe', async (t) => {
-    t.equal(probeOf(answer(200, {})).probe.notReadyBecause(), 'not asked yet');
-  });
+  t.test('is not ready before the first probe', async (t) =>
+    t.equal(probeOf(answer(200, {})).probe.notReadyBecause(), 'not asked yet'),
+  );
 
   for (const [name, given, expected] of [
     ['a server that cannot be reached', down, down.message],
     ['another status', answer(500, ''), 'GET /version was answered with 500'],
     ['an unexpected error', new Error('secret'), 'the API server could not be asked'],
-  ] as const) {
+  ] as const)
     t.test(`says why the API server is not ready after ${name}`, async (t) => {
       const { probe } = probeOf(given);
       await probe.probe();
       t.equal(probe.notReadyBecause(), expected);
     });
-  }
 
   t.test('is repeated after the interval, logs each change once, and can be stopped', async (t) => {
     const { probe, clock, asked, messages } = probeOf(down, down, answer(200, {}));
@@ -188,7 +185,7 @@ t.test('the probe of the API server', async (t) => {
 });
 
 t.test('a self review', async (t) => {
-  const own = (status: unknown): UpstreamResponse =>
+  const own = (status: unknown) =>
     answer(201, { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', status });
   const home = toTenantName('acme');
 

@@ -15,9 +15,9 @@ t.test('a field is read', async (t) => {
   t.strictSame(fieldOf({ roleRef: { name: 'x' } }, 'roleRef'), { name: 'x' });
 });
 
-t.test('a member that every object inherits is not a field', async (t) => {
-  t.equal(fieldOf({}, 'constructor'), undefined);
-});
+t.test('a member that every object inherits is not a field', async (t) =>
+  t.equal(fieldOf({}, 'constructor'), undefined),
+);
 
 // Go's encoding/json folds the long s and the Kelvin sign to ASCII letters.
 for (const spelling of ['Scope', 'SCOPE', 'ſcope', 'scopE'])
@@ -26,9 +26,7 @@ for (const spelling of ['Scope', 'SCOPE', 'ſcope', 'scopE'])
     t.throws(() => textOf({ scope: 'Tenant', [spelling]: 'Cluster' }, 'scope'), REFUSED);
   });
 
-t.test('the Kelvin sign is a k', async (t) => {
-  t.throws(() => fieldOf({ '\u212Aind': 'x' }, 'kind'), REFUSED);
-});
+t.test('the Kelvin sign is a k', async (t) => t.throws(() => fieldOf({ '\u212Aind': 'x' }, 'kind'), REFUSED));
 
 t.test('text that is not a string, and an object that is not an object, are refused', async (t) => {
   t.throws(() => textOf({ scope: ['Cluster'] }, 'scope'), REFUSED);

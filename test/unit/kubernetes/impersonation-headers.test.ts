@@ -11,7 +11,7 @@ const alice: ImpersonatedUser = {
   extra: { 'alpha.kubernetes.io/identity/roles': ['member', 'reader'] },
 };
 
-t.test('user, uid, groups and extra are sent to the API server', async (t) => {
+t.test('user, uid, groups and extra are sent to the API server', async (t) =>
   t.same(impersonationHeaders(alice), [
     ['Impersonate-User', 'acme:alice'],
     ['Impersonate-Uid', 'u-1'],
@@ -19,8 +19,8 @@ t.test('user, uid, groups and extra are sent to the API server', async (t) => {
     ['Impersonate-Group', 'system:authenticated'],
     ['Impersonate-Extra-alpha.kubernetes.io%2fidentity%2froles', 'member'],
     ['Impersonate-Extra-alpha.kubernetes.io%2fidentity%2froles', 'reader'],
-  ]);
-});
+  ]),
+);
 
 t.test('C097 extra keys are percent-encoded and keep every value', async (t) => {
   const extra = { 'scopes.authorization.openshift.io': ['user:full', 'user:info'], 'a/b%c é': ['1'] };

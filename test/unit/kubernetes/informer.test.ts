@@ -9,7 +9,7 @@ const A_WHILE = 31_000;
 
 type OpenWatch = ScriptedAPI['watches'][number];
 
-async function started(test: Test, ...lists: readonly Response[]): Promise<ScriptedAPI> {
+async function started(test: Test, ...lists: readonly Response[]) {
   const api = scriptedAPI();
   if (lists.length > 0) api.listWith(...lists);
   api.start();
@@ -17,7 +17,7 @@ async function started(test: Test, ...lists: readonly Response[]): Promise<Scrip
   return api;
 }
 
-function names({ index }: ScriptedAPI): string[] {
+function names({ index }: ScriptedAPI) {
   return [...index.objectsOf('').namespaces.keys()].sort();
 }
 
@@ -28,7 +28,7 @@ const bookmark = (revision: number | string) => ({
   object: { kind: 'Namespace', metadata: { resourceVersion: String(revision) } },
 });
 /** Resolves when the index has the revision of the bookmark. */
-async function sendBookmark(api: ScriptedAPI, watch: OpenWatch, revision: number): Promise<void> {
+async function sendBookmark(api: ScriptedAPI, watch: OpenWatch, revision: number) {
   watch.send(bookmark(revision));
   await eventually(() => api.index.revisionOf('namespaces') === revision);
 }

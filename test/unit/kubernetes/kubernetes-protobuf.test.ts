@@ -7,9 +7,9 @@ import { asGoReads, KUBECTL_REQUESTS } from '../../support/kubectl-protobuf.ts';
 import { encodeObject, type Message } from '../../support/protobuf.ts';
 
 for (const { command, body, object } of KUBECTL_REQUESTS)
-  t.test(`${command} sends the object that it prints`, async (t) => {
-    t.strictSame(asGoReads(decodeObject(body)), asGoReads(object));
-  });
+  t.test(`${command} sends the object that it prints`, async (t) =>
+    t.strictSame(asGoReads(decodeObject(body)), asGoReads(object)),
+  );
 
 /** A message with the value at this path of field numbers. */
 const at = (value: Message[number][1], ...path: number[]): Message => {
@@ -41,13 +41,13 @@ t.test(
   },
 );
 
-t.test('a byte order mark is part of a text', async (t) => {
-  t.strictSame(decodeMetadata([1, '\uFEFFa\u{1F600}']), { name: '\uFEFFa\u{1F600}' });
-});
+t.test('a byte order mark is part of a text', async (t) =>
+  t.strictSame(decodeMetadata([1, '\uFEFFa\u{1F600}']), { name: '\uFEFFa\u{1F600}' }),
+);
 
-t.test('fields that Kubernetes does not have are dropped', async (t) => {
-  t.strictSame(decodeMetadata([1, 'web'], [999, 'x'], [998, 1]), { name: 'web' });
-});
+t.test('fields that Kubernetes does not have are dropped', async (t) =>
+  t.strictSame(decodeMetadata([1, 'web'], [999, 'x'], [998, 1]), { name: 'web' }),
+);
 
 t.test('a kind that is not built in is not decoded', async (t) => {
   for (const [apiVersion, kind] of [
@@ -79,9 +79,9 @@ for (const [what, body, message] of [
   ],
   ['very many values in few bytes', pod([2, containers]), 'it holds too many values'],
 ] as const)
-  t.test(`${what} is refused`, async (t) => {
-    t.throws(() => decodeObject(body), { name: 'SyntaxError', message });
-  });
+  t.test(`${what} is refused`, async (t) =>
+    t.throws(() => decodeObject(body), { name: 'SyntaxError', message }),
+  );
 
 t.test('C243 any bytes are an object, an object of a kind that is not built in, or refused', async () => {
   const bodies = fc.constantFrom(...KUBECTL_REQUESTS.map(({ body }) => body));

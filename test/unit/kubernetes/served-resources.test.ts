@@ -3,7 +3,7 @@ import { servedResources } from '../../../src/kubernetes/served-resources.ts';
 
 const POLICIES = 'crosstenantpolicies';
 
-function served(status: number, body: string): Promise<ReadonlySet<unknown>> {
+function served(status: number, body: string) {
   const fetcher = { fetch: async () => ({ status, headers: [], body: Buffer.from(body) }) };
   return servedResources(fetcher, '/apis/tenancy.stonegate.dev/v1alpha1', new AbortController().signal);
 }

@@ -11,6 +11,6 @@ t.test(
   },
 );
 
-t.test('any other JSON is returned unchanged', async (t) => {
-  t.equal(goEscaped('{"a":[1,null,"é"]}'), '{"a":[1,null,"é"]}');
-});
+t.test('any other JSON is returned unchanged', async (t) =>
+  t.equal(goEscaped('{"a":[1,null,"é"]}'), '{"a":[1,null,"é"]}'),
+);

@@ -30,9 +30,8 @@ t.test('durations are read as Kubernetes writes them', async (t) => {
     ['1m30s', 90_000],
     ['250ms', 250],
     ['1.5h', 5_400_000],
-  ] as const) {
+  ] as const)
     t.equal(parseDuration(text), milliseconds, text);
-  }
   for (const text of ['', '60', '-1s', '1d', 's', '1 s', 'NaNs', `${'9'.repeat(30)}h`])
     t.equal(parseDuration(text), undefined, text);
 });

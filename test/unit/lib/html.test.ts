@@ -12,9 +12,9 @@ t.test('HTML is not escaped again, alone or in a list', async (t) => {
   t.equal(html`<ul>${items}</ul>${constant('<hr>')}`.text, '<ul><li>a</li><li>&lt;</li></ul><hr>');
 });
 
-t.test('undefined and false render as nothing, zero as 0', async (t) => {
-  t.equal(html`[${undefined}${false}${0}]`.text, '[0]');
-});
+t.test('undefined and false render as nothing, zero as 0', async (t) =>
+  t.equal(html`[${undefined}${false}${0}]`.text, '[0]'),
+);
 
 t.test('no value ends an attribute or begins an element', async () => {
   fc.assert(

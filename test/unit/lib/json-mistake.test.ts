@@ -15,9 +15,9 @@ const PLACES = [
   ['{"a"}', 1, 5],
 ] as const;
 for (const [text, line, column] of PLACES)
-  t.test(`the mistake in ${JSON.stringify(text)} is found where it stands`, async (t) => {
-    t.strictSame(jsonMistake(text), { line, column });
-  });
+  t.test(`the mistake in ${JSON.stringify(text)} is found where it stands`, async (t) =>
+    t.strictSame(jsonMistake(text), { line, column }),
+  );
 
 t.test('a mistake is found in every text that is no JSON, and in no other', async (t) => {
   const pieces = [

@@ -11,9 +11,8 @@ const CASES = [
   ['unknown', 'unknown', 'text that is not an address is itself'],
 ] as const;
 
-for (const [address, key, why] of CASES) {
+for (const [address, key, why] of CASES)
   t.test(`${why}: ${address}`, (t) => {
     t.equal(sourceKey(address), key);
     t.end();
   });
-}

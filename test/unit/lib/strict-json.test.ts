@@ -5,7 +5,7 @@ import { type JSONLimits, parseStrictJSON } from '../../../src/lib/strict-json.t
 
 const LIMITS: JSONLimits = { depth: 16, nodes: 1000 };
 
-function parse(text: string | Uint8Array, limits = LIMITS): unknown {
+function parse(text: string | Uint8Array, limits = LIMITS) {
   return parseStrictJSON(typeof text === 'string' ? Buffer.from(text) : text, limits);
 }
 
@@ -35,9 +35,9 @@ t.test('a key that occurs twice in one object is refused, however it is escaped'
   );
 });
 
-t.test('two objects may have the same key', async (t) => {
-  t.strictSame(parse('[{"a":{"a":1}},{"a":["a","a"]}]'), [{ a: { a: 1 } }, { a: ['a', 'a'] }]);
-});
+t.test('two objects may have the same key', async (t) =>
+  t.strictSame(parse('[{"a":{"a":1}},{"a":["a","a"]}]'), [{ a: { a: 1 } }, { a: ['a', 'a'] }]),
+);
 
 t.test('__proto__ is a key like any other', async (t) => {
   const value = parse('{"__proto__":{"x":1}}');
@@ -53,9 +53,7 @@ for (const [what, text, message] of [
   ['nesting that is too deep', '['.repeat(17) + ']'.repeat(17), /deep/],
   ['too many values', `[${'1,'.repeat(1000)}1]`, /too many/],
 ] as const)
-  t.test(`${what} is refused`, async (t) => {
-    t.throws(() => parse(text), message);
-  });
+  t.test(`${what} is refused`, async (t) => t.throws(() => parse(text), message));
 
 t.test('an error message contains nothing of the text', async (t) => {
   fc.assert(

@@ -22,7 +22,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
   });
   const running: (() => void)[] = [];
   /** Enters the gate with work that runs until `finish`. Resolves to the outcome. */
-  const enter = (source: string): Promise<string> =>
+  const enter = (source: string) =>
     gate
       .enter(source, () => {
         const { promise, resolve } = Promise.withResolvers<string>();
@@ -30,7 +30,7 @@ function setUp(options: Partial<UnknownCredentialGateOptions> = {}) {
         return promise;
       })
       .catch((error: unknown) => (error instanceof Error ? error.message : 'thrown'));
-  const finish = async (): Promise<void> => {
+  const finish = async () => {
     running.shift()?.();
     await turn();
   };
@@ -63,10 +63,9 @@ t.test('C244 the number of concurrent validations is bounded', async (t) => {
 
 t.test('a failed validation releases its permit', async (t) => {
   const { gate } = setUp({ concurrent: 1, queue: 0 });
-  for (let i = 0; i < 3; i += 1) {
+  for (let i = 0; i < 3; i += 1)
     await t.rejects(
       gate.enter('a', () => Promise.reject(new Error('down'))),
       { message: 'down' },
     );
-  }
 });

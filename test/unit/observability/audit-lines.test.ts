@@ -1,7 +1,7 @@
 import t from 'tap';
 import { UnwrittenLines } from '../../../src/observability/audit-lines.ts';
 
-function pendingOf(...chunks: string[]): UnwrittenLines {
+function pendingOf(...chunks: string[]) {
   const pending = new UnwrittenLines();
   for (const chunk of chunks) pending.add(Buffer.from(chunk));
   return pending;

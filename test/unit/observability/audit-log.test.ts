@@ -30,7 +30,7 @@ function written(request: AuditedRequest, stage: 'requestReceived' | 'responseCo
   return JSON.parse(line);
 }
 
-t.test('C058 an event says who did what, when and from where, in the form of kube-apiserver', async (t) => {
+t.test('C058 an event says who did what, when and from where, in the form of kube-apiserver', async (t) =>
   t.same(written({ ...known, outcome: { status: 200, aborted: false } }, 'responseComplete'), {
     kind: 'Event',
     apiVersion: 'audit.k8s.io/v1',
@@ -52,8 +52,8 @@ t.test('C058 an event says who did what, when and from where, in the form of kub
       'stonegate.dev/tenant': 'acme',
       'stonegate.dev/authenticator': 'keystone',
     },
-  });
-});
+  }),
+);
 
 t.test('C149 C245 a token in a URL or a user agent does not reach the audit log', async (t) => {
   const fernet = `gAAAAA${'Bq3'.repeat(40)}`;

@@ -10,6 +10,7 @@ import { headerValue, headerValues } from '../../../src/lib/header-list.ts';
 import type { ResponseHook } from '../../../src/proxy/feature.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
 import { guestPipeline, readPods } from '../../support/guests.ts';
+import { rule } from '../../support/policy-rule.ts';
 
 const PODS = '/tenants/globex/api/v1/namespaces/web/pods';
 const withoutAuditID = (text: string) => text.replace(/[0-9a-f-]{36}/, '');
@@ -182,14 +183,14 @@ t.test(
 );
 
 t.test('the object of the entered tenant is not shown to a guest without the right', async (t) => {
-  const rules = [{ apiGroups: [''], resources: ['tenants'], verbs: ['get', 'list'] }];
+  const rules = [rule('get,list', 'tenants')];
   const { ask, pipeline } = guestPipeline([readPods({ rules })]);
   await ask('alice', '/tenants/globex/api/v1/tenants/globex');
   t.equal(pipeline.sent[0]?.target, '/api/v1/tenants/globex', 'the API server decides');
 });
 
 t.test('D327 a guest cannot impersonate any user', async (t) => {
-  const rules = [{ apiGroups: [''], resources: ['users', 'groups'], verbs: ['impersonate'] }];
+  const rules = [rule('impersonate', 'users,groups')];
   const { ask, pipeline, reviews } = guestPipeline([readPods(), readPods({ name: 'more', rules })]);
   for (const name of ['globex:bob', 'bob', 'globex:guest:acme:alice']) {
     const { response } = await ask('alice', PODS, { headers: [['Impersonate-User', name]] });
@@ -225,7 +226,7 @@ t.test('D323 one policy lets a user into each tenant that it names', async (t) =
 });
 
 t.test('D325 what a policy of one tenant allows holds in that tenant only', async (t) => {
-  const secrets = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] }];
+  const secrets = [rule('get,list', 'secrets')];
   const { status } = guestPipeline([
     readPods(),
     readPods({ name: 'secrets', tenants: new Set(['initech']), rules: secrets }),
@@ -411,7 +412,7 @@ t.test('a guest may do what both the policy and RBAC allow', async (t) => {
 });
 
 t.test('an access token limits its owner as a guest too', async (t) => {
-  const secrets = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+  const secrets = rule('get', 'secrets');
   const { ask, reviews } = guestPipeline([readPods({ rules: [secrets] })]);
   const body = access({ verb: 'get', resource: 'secrets', namespace: 'web' });
   const statusFor = async (user: string) =>
@@ -422,7 +423,7 @@ t.test('an access token limits its owner as a guest too', async (t) => {
 });
 
 t.test("Stonegate's own API is closed to guests, even if a policy names it", async (t) => {
-  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['selfidentity'], verbs: ['*'] }];
+  const rules = [rule('*', 'selfidentity', 'stonegate.dev')];
   const { ask, status, reviews } = guestPipeline([readPods({ rules })]);
   const path = '/tenants/globex/apis/stonegate.dev/v1alpha1/selfidentity';
   t.equal(await status('alice', path), 403);

@@ -30,7 +30,7 @@ function openWatch(begins: boolean) {
   return { served, end, streams, events, reference: new WeakRef(pipeline) };
 }
 
-async function isCollected(reference: WeakRef<object>): Promise<boolean> {
+async function isCollected(reference: WeakRef<object>) {
   for (let round = 0; round < 10 && reference.deref() !== undefined; round += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     collectGarbage();

@@ -7,13 +7,12 @@ import { createSharedMode } from '../../../src/tenancy/shared.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 import { namespacesSite } from '../../support/namespaces-site.ts';
 import { outgoingOf } from '../../support/outgoing.ts';
+import { rule } from '../../support/policy-rule.ts';
 import { clusterRole, clusterRoleBinding, namespace, roleBinding, user } from '../../support/rbac-objects.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
-const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
-const LISTER = clusterRole('lister', [
-  { apiGroups: [''], resources: ['namespaces'], verbs: ['list', 'watch'] },
-]);
+const VIEWER = clusterRole('viewer', [rule('get', 'namespaces')]);
+const LISTER = clusterRole('lister', [rule('list,watch', 'namespaces')]);
 const OBJECTS = [
   ...[namespace('a'), VIEWER, LISTER],
   roleBinding('a', 'view', 'ClusterRole/viewer', [user('acme:alice')]),

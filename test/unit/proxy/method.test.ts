@@ -3,7 +3,7 @@ import { methodAdmission } from '../../../src/proxy/admission.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 
 const POD = '/api/v1/namespaces/default/pods/web';
-const admit = (method: string, target: string): void =>
+const admit = (method: string, target: string) =>
   methodAdmission({ method, headers: [] }, readRequestInfo(method, target, { hasTenantsInPaths: true }));
 
 t.test('a method without a verb is refused on the path of a resource', async (t) => {

@@ -116,23 +116,21 @@ for (const mode of MODES) {
     `${V1}/namespaces/w%20b/localresourceaccessreviews`,
     `${V1}/watch/namespaces/web/localresourceaccessreviews`,
     `${V1}/tenants/globex/namespaces/web/localresourceaccessreviews`,
-  ]) {
+  ])
     t.test(`${mode.name}: ${path} is a 404, and never sent to the API server`, async (t) => {
       for (const method of ['GET', 'POST'])
         t.throws(() => routeOf(method, path), { code: 'NotFound', http: 404 });
     });
-  }
 
   for (const path of [
     '/apis/stonegate.devices/v1alpha1/selfidentity',
     '/apis/Stonegate.dev/v1alpha1/selfidentity',
     '/api/v1/namespaces/stonegate.dev/pods',
     '/apis',
-  ]) {
-    t.test(`${mode.name}: ${path} is not Stonegate’s own`, async (t) => {
-      t.equal(routeOf('GET', path), undefined);
-    });
-  }
+  ])
+    t.test(`${mode.name}: ${path} is not Stonegate’s own`, async (t) =>
+      t.equal(routeOf('GET', path), undefined),
+    );
 }
 
 t.test('arktos: a review’s path may name the user’s own tenant', async (t) => {

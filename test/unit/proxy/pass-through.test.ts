@@ -18,9 +18,9 @@ t.test('C093 a user of the API server without a bearer token is refused', async 
   });
 });
 
-t.test('requests of all other users are sent with Stonegate’s credential, whatever their own', async (t) => {
-  t.same(senderOf(keystoneIdentity('alice'), { kind: 'bearer', token: 'theirs' }), { kind: 'stonegate' });
-});
+t.test('requests of all other users are sent with Stonegate’s credential, whatever their own', async (t) =>
+  t.same(senderOf(keystoneIdentity('alice'), { kind: 'bearer', token: 'theirs' }), { kind: 'stonegate' }),
+);
 
 t.test('no header field of the client that names a user is forwarded', async (t) => {
   const cleaned = cleanClientHeaders([

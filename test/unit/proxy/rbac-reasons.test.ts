@@ -34,7 +34,7 @@ interface AskedReason {
 }
 
 /** The reason for a GET. */
-function reason(objects: readonly StoredObject[], asked: AskedReason): string | undefined {
+function reason(objects: readonly StoredObject[], asked: AskedReason) {
   const { path = POD, mode = shared, tenant = 'acme', groups = [MEMBER] } = asked;
   const site = accessIndexOf(...objects);
   if (asked.isStale) site.becomeStale();
@@ -90,9 +90,9 @@ t.test('a path that is not a resource has a reason if it is allowed', async (t) 
   t.equal(reason(objects, { allowed: false, path: '/logs' }), undefined);
 });
 
-t.test('no reason is given while the index is stale', async (t) => {
-  t.equal(reason(inShared, { allowed: true, isStale: true }), undefined);
-});
+t.test('no reason is given while the index is stale', async (t) =>
+  t.equal(reason(inShared, { allowed: true, isStale: true }), undefined),
+);
 
 t.test('with tenants, only bindings of the user’s own tenant count', async (t) => {
   const objects = (tenant: string) => [

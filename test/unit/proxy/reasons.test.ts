@@ -3,6 +3,7 @@ import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts'
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
 import { reasonFor } from '../../../src/proxy/reasons.ts';
 import { accessIndexOf } from '../../support/access-index.ts';
+import { rule } from '../../support/policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -15,18 +16,8 @@ import {
 } from '../../support/rbac-objects.ts';
 
 const MEMBER = 'keystone:project:p1:role:member';
-const PODS = [
-  { verbs: ['create'], apiGroups: [''], resources: ['services'] },
-  { verbs: ['delete'], apiGroups: [''], resources: ['configmaps'] },
-  { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] },
-];
-const READER = [
-  {
-    verbs: ['get'],
-    apiGroups: ['rbac.authorization.k8s.io'],
-    resources: ['rolebindings', 'clusterrolebindings', 'clusterroles'],
-  },
-];
+const PODS = [rule('create', 'services'), rule('delete', 'configmaps'), rule('get,list', 'pods')];
+const READER = [rule('get', 'rolebindings,clusterrolebindings,clusterroles', 'rbac.authorization.k8s.io')];
 const MAY_READ = [
   clusterRole('reader', READER),
   clusterRoleBinding('readers', 'ClusterRole/reader', [user('alice')]),
@@ -47,12 +38,12 @@ function reason(objects: readonly StoredObject[], asked: Question, allowed: bool
 
 const BOUND = [clusterRole('edit', PODS), roleBinding('web', 'b', 'ClusterRole/edit', [group(MEMBER)])];
 
-t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) => {
+t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) =>
   t.equal(
     reason([...BOUND, ...MAY_READ], question('get', 'pods', 'web'), true),
     `role member on project web → group ${MEMBER} → RoleBinding b → ClusterRole edit → rule 3: get,list pods`,
-  );
-});
+  ),
+);
 
 t.test('a ClusterRole that the user may not read is not named as the source of a rule', async (t) => {
   const objects = [

@@ -12,13 +12,13 @@ function scopeOf(target: string, identity = keystoneIdentity('alice')) {
   return roleScopeOf(info, identity, mode.tenantOf(identity), mode);
 }
 
-t.test('a guest has roles of the home domain, and none in namespaces of the entered tenant', async (t) => {
+t.test('a guest has roles of the home domain, and none in namespaces of the entered tenant', async (t) =>
   t.same(scopeOf('/tenants/globex/api/v1/namespaces/web/pods'), {
     domainID: 'id-of-acme',
     namespace: '',
     cluster: false,
-  });
-});
+  }),
+);
 
 t.test("the prefix of the user's own tenant changes no role", async (t) => {
   const path = '/api/v1/namespaces/web/pods';

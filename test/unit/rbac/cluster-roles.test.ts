@@ -2,7 +2,7 @@ import t from 'tap';
 import { CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../src/rbac/cluster-roles.ts';
 
 /** Each single right that a role allows, as `verb group/resource`. */
-function allowed(name: string): Set<string> {
+function allowed(name: string) {
   const rules = CLUSTER_ROLES.get(name) ?? [];
   return new Set(
     rules.flatMap(({ apiGroups = [], resources = [], verbs }) =>

@@ -1,6 +1,7 @@
 /** Decisions that test/integration/rbac-index.test.ts cannot compare with a real kube-apiserver. */
 import t from 'tap';
 import { allows, decide } from '../../../src/rbac/decide.ts';
+import { rule } from '../../support/policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -13,10 +14,10 @@ import {
   user,
 } from '../../support/rbac-objects.ts';
 
-const EVERYTHING = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+const EVERYTHING = [rule('*', '*', '*')];
 const alice = rbacUser('alice', ['system:authenticated']);
 
-const READ_PODS = [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }];
+const READ_PODS = [rule('get', 'pods')];
 
 t.test('D115: objects that no API server would create are ignored', async (t) => {
   const index = indexOf(

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { heldRoles } from '../../../src/rbac/held-roles.ts';
+import { rule } from '../../support/policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -21,7 +22,7 @@ t.test('a user sees the roles that they may read, and the number of the others',
     clusterRole('reader', [
       { verbs: ['get'], apiGroups: [RBAC], resources: ['clusterroles'], resourceNames: ['edit', 'reader'] },
     ]),
-    role('a', 'local', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['roles'] }]),
+    role('a', 'local', [rule('get', 'roles', RBAC)]),
     role('b', 'local', []),
     clusterRoleBinding('reader', 'ClusterRole/reader', [group('devs')]),
     clusterRoleBinding('secret', 'ClusterRole/secret-project', [user('alice')]),
@@ -45,7 +46,7 @@ t.test('a user sees the roles that they may read, and the number of the others',
 
 t.test('if groups depend on the namespace, a role counts where its group counts', async (t) => {
   const index = indexOf(
-    clusterRole('reader', [{ verbs: ['get'], apiGroups: [RBAC], resources: ['*'] }]),
+    clusterRole('reader', [rule('get', '*', RBAC)]),
     clusterRoleBinding('reader', 'ClusterRole/reader', [user('alice')]),
     role('p1', 'local', []),
     role('p2', 'local', []),

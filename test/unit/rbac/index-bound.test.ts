@@ -30,7 +30,7 @@ function bounded(roles: number, ...objects: readonly StoredObject[]) {
 const roles = (tenant: string, ...names: readonly string[]) =>
   names.map((name) => role('n', name, [RULE], tenant));
 
-function putRole(index: RBACIndex, tenant: string, name: string): void {
+function putRole(index: RBACIndex, tenant: string, name: string) {
   index.put({ ...role('n', name, [RULE], tenant), revision: nextRevision() });
 }
 

@@ -18,11 +18,11 @@ import {
 const GET_NAMESPACES = { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] };
 const alice = rbacUser('alice');
 
-function visible(index: RBACIndex, who = alice): readonly string[] {
+function visible(index: RBACIndex, who = alice) {
   return namespacesAllowed(index, uniformSubject(who), visibleNamespaces(''));
 }
 
-function changesOf(index: RBACIndex): Change[] {
+function changesOf(index: RBACIndex) {
   const changes: Change[] = [];
   index.subscribe({ changed: (change) => changes.push(change) });
   return changes;

@@ -13,12 +13,7 @@ import { tokenScope } from '../../support/token-scope.ts';
 
 const EVERYTHING = rule(['*'], ['*'], ['*']);
 
-function rule(
-  verbs: string[],
-  apiGroups: string[],
-  resources: string[],
-  resourceNames?: string[],
-): PolicyRule {
+function rule(verbs: string[], apiGroups: string[], resources: string[], resourceNames?: string[]) {
   return { verbs, apiGroups, resources, ...(resourceNames && { resourceNames }) };
 }
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { type RBACUser, uniformSubject } from '../../../src/rbac/attributes.ts';
+import { uniformSubject } from '../../../src/rbac/attributes.ts';
 import { fingerprintOfSubject } from '../../../src/rbac/subject-key.ts';
 import { tokenScope } from '../../support/token-scope.ts';
 
-const userOf = (username: string, ...groups: string[]): RBACUser => ({ tenant: 'acme', username, groups });
+const userOf = (username: string, ...groups: string[]) => ({ tenant: 'acme', username, groups });
 t.test('users that RBAC cannot tell apart are equal', async (t) => {
   const one = uniformSubject(userOf('alice', 'dev', 'ops'));
   t.equal(fingerprintOfSubject(uniformSubject(userOf('alice', 'ops', 'dev'))), fingerprintOfSubject(one));

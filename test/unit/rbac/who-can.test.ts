@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { StoredObject } from '../../../src/kubernetes/rbac-v1.ts';
-import type { RBACUser, Scope } from '../../../src/rbac/attributes.ts';
+import type { Scope } from '../../../src/rbac/attributes.ts';
 import { decide } from '../../../src/rbac/decide.ts';
 import { groupKey, subjectOfKey } from '../../../src/rbac/subject-key.ts';
 import { type WhoCanQuestion, whoCan } from '../../../src/rbac/who-can.ts';
+import { rule } from '../../support/policy-rule.ts';
 import { questions, rbacObjects } from '../../support/random-rbac.ts';
 import {
   clusterRole,
@@ -18,13 +19,9 @@ import {
   user,
 } from '../../support/rbac-objects.ts';
 
-const ADMIN = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+const ADMIN = rule('*', '*', '*');
 
-function ask(
-  verb: string,
-  resource: string,
-  more: { name?: string; apiGroup?: string } = {},
-): WhoCanQuestion {
+function ask(verb: string, resource: string, more: { name?: string; apiGroup?: string } = {}) {
   const [kind = '', subresource = ''] = resource.split('/', 2);
   return { verb, apiGroup: '', resource: kind, subresource, name: '', ...more };
 }
@@ -70,7 +67,7 @@ t.test('D127: bind, escalate, impersonate and use are looked up in rules', async
     ['use', 'securitycontextconstraints', 'security.openshift.io'],
   ] as const;
   const rules = rights.map(([verb, resource, group]) => ({
-    ...{ verbs: [verb], apiGroups: [group], resources: [resource] },
+    ...rule(verb, resource, group),
   }));
   const objects = [clusterRole('r', rules), clusterRoleBinding('b', 'ClusterRole/r', [user('op')])];
   for (const [verb, resource, apiGroup] of rights)
@@ -106,7 +103,7 @@ t.test('D129: a role binding in a namespace counts for requests for that namespa
 });
 
 /** A user who is exactly this subject. */
-function userWithKey(key: string): RBACUser {
+function userWithKey(key: string) {
   const { kind, name } = subjectOfKey(key);
   return kind === 'user' ? rbacUser(name) : rbacUser('x:none', [name]);
 }
@@ -138,7 +135,7 @@ t.test('a subject is listed if and only if a user who is exactly this subject is
 t.test('D124: across all namespaces, each grant names its namespace', async (t) => {
   const objects = [
     ...LOCATOR,
-    role('ns2', 'maker', [{ verbs: ['create'], apiGroups: [''], resources: ['pods'] }]),
+    role('ns2', 'maker', [rule('create', 'pods')]),
     roleBinding('ns2', 'makers', 'Role/maker', [serviceAccount('ci'), serviceAccount('ci', 'tools')]),
     roleBinding('ns3', 'makers', 'Role/maker', [user('idle')]),
   ];

@@ -34,7 +34,7 @@ const PATIENT = { header: 10_000, idle: 365 * DAY, stall: 365 * DAY };
 async function setUp(t: Test, credentialCA = company.cert) {
   const clock = createFakeClock();
   const shown: (ClientCertificate | undefined)[] = [];
-  const serve = async ({ response, target, clientCertificate, upgrade }: Exchange): Promise<void> => {
+  const serve = async ({ response, target, clientCertificate, upgrade }: Exchange) => {
     shown.push(clientCertificate);
     response.writeHead(upgrade === undefined ? 200 : 403, []);
     const verdict = clientCertificate === undefined ? 'NONE' : clientCertificate.verified ? 'GOOD' : 'BAD';
@@ -61,13 +61,13 @@ async function setUp(t: Test, credentialCA = company.cert) {
   };
 }
 
-async function closeOf(socket: Socket): Promise<true> {
+async function closeOf(socket: Socket) {
   if (!socket.closed) await once(socket, 'close');
   return true;
 }
 
 /** Whether another request on the same connection gets a response. */
-async function goesOn(socket: TLSSocket): Promise<boolean> {
+async function goesOn(socket: TLSSocket) {
   if (socket.destroyed) return false;
   socket.write(GET);
   return /^HTTP\/1\.1 200 /.test(await readSome(socket));
@@ -257,7 +257,7 @@ t.test('a client whose certificate is not a CA cannot issue a certificate for an
   socket.destroy();
 });
 
-for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+for (const version of ['TLSv1.2', 'TLSv1.3'] as const)
   t.test(`${version}: a resumed session does not restore an earlier verification`, async (t) => {
     const { begun, trust, socket: open } = await setUp(t);
     const settings = { ...company.issue(BOB), minVersion: version, maxVersion: version };
@@ -281,7 +281,6 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     t.match(after.answer, /BAD/);
     after.socket.destroy();
   });
-}
 
 t.test('a handshake that began before the CAs changed is aborted', async (t) => {
   const { port, trust, listener } = await setUp(t);
@@ -318,7 +317,7 @@ t.test('a required certificate is checked throughout the connection, like an opt
   const brief = company.issue(BOB, { notAfter: soon });
   const clock = createFakeClock();
   const shown: unknown[] = [];
-  const serve = async ({ response, clientCertificate }: Exchange): Promise<void> => {
+  const serve = async ({ response, clientCertificate }: Exchange) => {
     shown.push(clientCertificate);
     response.writeHead(200, []);
     response.end('SERVED');

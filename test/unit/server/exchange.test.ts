@@ -30,7 +30,7 @@ for (const [what, head] of [
   ['a request without a body', 'POST / HTTP/1.1\r\nHost: x\r\n'],
   ['a request with a body of no bytes', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n'],
   ['a request of HTTP/1.0 without a body', 'POST / HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\n'],
-] as const) {
+] as const)
   t.test(`${what} has an empty body, and the next request follows`, async (t) => {
     const listening = await listenFor(t, async ({ body, response }) => {
       const chunks = await body.toArray();
@@ -44,7 +44,6 @@ for (const [what, head] of [
     t.match(await readSome(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n0$/);
     socket.destroy();
   });
-}
 
 t.test(
   'a response of known length is complete after its last byte, with head and body in one packet',

@@ -37,7 +37,7 @@ async function sendBehindSlow(t: Test, bytes: string, { header = 10_000 } = {}) 
 }
 
 /** The status of each response and, of served requests, the target. */
-function answersIn(text: string): string[] {
+function answersIn(text: string) {
   return text
     .split(/(?=HTTP\/1\.1 )/)
     .filter((answer) => answer !== '')
@@ -65,14 +65,13 @@ const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answ
   },
 };
 
-for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE)) {
+for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE))
   t.test(`after a slow request, ${what} is refused once the slow response is sent, not before`, async (t) => {
     const slow = await sendBehindSlow(t, bytes, { header });
     await eventually(() => slow.connection.refused);
     slow.release();
     t.same(answersIn(await slow.answers), answers);
   });
-}
 
 t.test('an endless response does not keep a connection open after malformed bytes', async (t) => {
   const slow = await sendBehindSlow(t, 'nonsense\r\n\r\n');
@@ -166,7 +165,7 @@ t.test('after a request with Connection: close, further bytes are ignored', asyn
 for (const [what, bytes] of [
   ['in the middle of a head', 'GET /late HTTP/1.1\r\nHo'],
   ['after malformed bytes', 'nonsense\r\n\r\n'],
-] as const) {
+] as const)
   t.test(`if a client disconnects ${what}, its pending request is cancelled`, async (t) => {
     const slow = await sendBehindSlow(t, bytes);
     if (what === 'after malformed bytes') await eventually(() => slow.connection.refused);
@@ -174,9 +173,8 @@ for (const [what, bytes] of [
     await t.resolves(slow.left);
     t.equal(await slow.answers, '');
   });
-}
 
-async function readUntil(socket: TLSSocket, part: string): Promise<string> {
+async function readUntil(socket: TLSSocket, part: string) {
   let text = '';
   while (!text.includes(part)) text += await readSome(socket);
   return text;

@@ -10,7 +10,7 @@ import { listenFor, readAll, readSome } from '../../support/server/listening.ts'
 const EXEC =
   'POST /exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\n\r\n';
 
-const refuseAll = async ({ response }: Exchange): Promise<void> => {
+const refuseAll = async ({ response }: Exchange) => {
   writeStatus(response, toStatus(new StatusError('AccessDenied', 'no'), 'audit-1'), 'audit-1');
 };
 
@@ -47,14 +47,13 @@ const MALFORMED: Readonly<Record<string, string>> = {
   'on HTTP/2.0': EXEC.replace('HTTP/1.1', 'HTTP/2.0'),
   'with two Hosts': EXEC.replace('Host: x', 'Host: x\r\nHost: y'),
 };
-for (const [what, bytes] of Object.entries(MALFORMED)) {
+for (const [what, bytes] of Object.entries(MALFORMED))
   t.test(`an upgrade ${what} is refused with 400`, async (t) => {
     const listening = await listenFor(t, refuseAll);
     const socket = await listening.socket();
     socket.write(bytes);
     t.match(await readAll(socket), /^HTTP\/1\.1 400 [\s\S]*"kind":"Status"/);
   });
-}
 
 t.test('an upgrade after a pending response closes the connection', async (t) => {
   const listening = await listenFor(t, () => new Promise(() => {}));

@@ -7,7 +7,7 @@ import { createFakeClock } from '../../support/fake-clock.ts';
 import { echoTarget, listenFor, readAll, readSome } from '../../support/server/listening.ts';
 
 /** Sends bytes over TLS and returns all bytes until the listener closes the connection. */
-async function talk(test: Teardown, bytes: string, serve = echoTarget): Promise<string> {
+async function talk(test: Teardown, bytes: string, serve = echoTarget) {
   const listening = await listenFor(test, serve);
   const socket = await listening.socket();
   socket.write(bytes, 'latin1');
@@ -68,7 +68,7 @@ const SMUGGLED: Readonly<Record<string, string>> = {
   'the version 1.2': 'GET / HTTP/1.2\r\nHost: x\r\n\r\n',
 };
 
-for (const [what, bytes] of Object.entries(SMUGGLED)) {
+for (const [what, bytes] of Object.entries(SMUGGLED))
   t.test(`C209 ${what} is refused with 400 and the connection closed`, async (t) => {
     let served = 0;
     const answer = await talk(t, bytes, async (exchange) => {
@@ -81,7 +81,6 @@ for (const [what, bytes] of Object.entries(SMUGGLED)) {
     t.match(statusOf(answer), { kind: 'Status', code: 400, reason: 'BadRequest' });
     t.equal(served, 0);
   });
-}
 
 t.test('header bytes beyond ASCII reach the client unchanged, also before a body', async (t) => {
   const zoe = Buffer.from('Zoë').toString('latin1');
@@ -106,7 +105,7 @@ t.test(
   '500 fields are read; a request with more is refused, so that no field is silently dropped',
   async (t) => {
     const served: number[] = [];
-    const withFields = (count: number): Promise<string> =>
+    const withFields = (count: number) =>
       talk(
         t,
         `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${'a: b\r\n'.repeat(count - 2)}\r\n`,

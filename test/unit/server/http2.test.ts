@@ -58,7 +58,7 @@ t.test('a response before the body was read is complete, and the upload is stopp
   session.close();
 });
 
-for (const status of [204, 205, 304]) {
+for (const status of [204, 205, 304])
   t.test(`a ${status} has no body, even if one is written`, async (t) => {
     const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, []);
@@ -69,7 +69,6 @@ for (const status of [204, 205, 304]) {
     t.match(await request2(session, { ':path': '/' }), { status, body: '' });
     session.close();
   });
-}
 
 t.test('a header that HTTP/2 cannot carry is a 500, not a stream that hangs', async (t) => {
   const listening = await listenFor(t, async ({ response }) => {

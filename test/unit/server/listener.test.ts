@@ -95,13 +95,13 @@ t.test('slow clients', async (t) => {
     ['sends nothing', ''],
     ['sends half of a request head', 'GET / HTTP/1.1\r\nHo'],
   ])
-    t.test(`a client that ${what} gets a 408 and is disconnected`, async (t) => {
-      t.match(await refusalOf(listening, bytes), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/);
-    });
+    t.test(`a client that ${what} gets a 408 and is disconnected`, async (t) =>
+      t.match(await refusalOf(listening, bytes), /^HTTP\/1\.1 408 [\s\S]*"reason":"Timeout"/),
+    );
 });
 
 /** Retries if the handshake, which has the same timeout as a head, was aborted: the machine may be busy. */
-async function refusalOf({ socket: connect }: Listening, bytes = ''): Promise<string> {
+async function refusalOf({ socket: connect }: Listening, bytes = '') {
   for (;;) {
     const socket = await connect().catch(() => undefined);
     if (socket === undefined) continue;

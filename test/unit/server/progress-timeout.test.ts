@@ -1,6 +1,6 @@
 /** Timeouts of idle connections and of responses that their clients do not read, in both protocols. */
 import { once } from 'node:events';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import t from 'tap';
 import { TimeoutQueue } from '../../../src/lib/timeout-queue.ts';
 import { ProgressTimeout } from '../../../src/server/progress-timeout.ts';
@@ -69,16 +69,10 @@ const STALL = 300_000;
 const TIMEOUTS = { header: 1_000_000_000, idle: 1_000_000_000, stall: STALL };
 const BODY = Buffer.alloc(40_000_000);
 
-interface Asked {
-  readonly response: Readable;
-  readonly closed: () => boolean;
-  readonly disconnect: () => void;
-}
-
 for (const [protocol, way] of [
   ['HTTP/1.1', 'in one piece'],
   ['HTTP/2', 'chunk by chunk'],
-] as const) {
+] as const)
   t.test(`over ${protocol}, a response ${way}`, async (t) => {
     const clock = createFakeClock();
     let signal: AbortSignal | undefined;
@@ -104,7 +98,7 @@ for (const [protocol, way] of [
       { clock, timeouts: TIMEOUTS },
     );
 
-    async function ask(): Promise<Asked> {
+    async function ask() {
       signal = undefined;
       if (protocol === 'HTTP/1.1') {
         const socket = await listening.socket();
@@ -163,7 +157,6 @@ for (const [protocol, way] of [
       await eventually(() => listening.listener.activeConnections === 0);
     });
   });
-}
 
 t.test('a watch without events stays open', async (t) => {
   const clock = createFakeClock();

@@ -9,7 +9,7 @@ const LENGTH: HeaderList = [
   ['X-A', 'b'],
 ];
 
-for (const status of [101, 199, 600, Number.NaN]) {
+for (const status of [101, 199, 600, Number.NaN])
   t.test(`the status ${status} is never sent: the client gets a 500`, async (t) => {
     const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, []);
@@ -22,9 +22,8 @@ for (const status of [101, 199, 600, Number.NaN]) {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     t.match(await readAll(socket), /^HTTP\/1\.1 500 /);
   });
-}
 
-for (const status of [204, 205]) {
+for (const status of [204, 205])
   t.test(`a ${status} is sent without its Content-Length`, async (t) => {
     const listening = await listenFor(t, async ({ response }) => {
       response.writeHead(status, LENGTH);
@@ -41,7 +40,6 @@ for (const status of [204, 205]) {
     t.match(received, new RegExp(`^HTTP/1\\.1 ${status} `));
     t.notMatch(received, /content-length: 5/i);
   });
-}
 
 t.test('the memory of a write is released once, after it was written', async (t) => {
   let released = 0;

@@ -65,7 +65,7 @@ t.test(
       socket.write('body');
     }
     let closed = 0;
-    const open = async (protocol: string, bytes: string | Buffer): Promise<void> => {
+    const open = async (protocol: string, bytes: string | Buffer) => {
       const socket: TLSSocket = await listening.socket({ ALPNProtocols: [protocol] });
       socket.on('error', () => socket.destroy());
       socket.resume().once('close', () => {

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import t from 'tap';
 import { relayLines } from '../../../src/server/worker-pool.ts';
 
-function collector(): { readonly to: Writable; readonly text: () => string } {
+function collector() {
   let text = '';
   const to = new Writable({
     highWaterMark: 1,

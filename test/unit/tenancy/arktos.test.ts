@@ -68,13 +68,12 @@ t.test('a system tenant with another name is reserved too', async (t) => {
 
 t.test(
   'the query of a resource is forwarded unchanged, including the tenant parameter, which Arktos ignores',
-  async (t) => {
+  async (t) =>
     t.strictSame(routeOf('/api/v1/pods?tenant=globex&limit=5'), {
       kind: 'forward',
       path: '/api/v1/tenants/acme/pods',
       query: 'tenant=globex&limit=5',
-    });
-  },
+    }),
 );
 
 for (const target of [
@@ -82,40 +81,37 @@ for (const target of [
   '/api/v1/storageclusters/1',
   '/apis/admissionregistration.k8s.io/v1beta1/mutatingwebhookconfigurations/x',
   '/api/v1/watch/tenants',
-]) {
-  t.test(`${target} has no full path and is unchanged`, async (t) => {
-    t.match(routeOf(target), { kind: 'forward', path: target });
-  });
-}
+])
+  t.test(`${target} has no full path and is unchanged`, async (t) =>
+    t.match(routeOf(target), { kind: 'forward', path: target }),
+  );
 
 t.test('a custom resource named like a cluster-scoped one belongs to the tenant', async (t) => {
   t.match(routeOf('/apis/example.com/v1/nodes'), { path: '/apis/example.com/v1/tenants/acme/nodes' });
   t.match(routeOf('/apis/example.com/v1/tenants/x'), { path: '/apis/example.com/v1/tenants/acme/tenants/x' });
 });
 
-for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com/v1/watch/status']) {
-  t.test(`${target} is refused, since after the tenant it would name the Tenant object`, async (t) => {
-    t.throws(() => routeOf(target), { code: 'PathForbidden' });
-  });
-}
+for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com/v1/watch/status'])
+  t.test(`${target} is refused, since after the tenant it would name the Tenant object`, async (t) =>
+    t.throws(() => routeOf(target), { code: 'PathForbidden' }),
+  );
 
 for (const [query, expected] of [
   ['tenant=globex', 'tenant=acme'],
   ['tenant&ten%61nt=x&&TENANT=y', 'tenant=acme'],
-] as const) {
-  t.test(`discovery with ?${query} is requested with ?${expected}`, async (t) => {
+] as const)
+  t.test(`discovery with ?${query} is requested with ?${expected}`, async (t) =>
     t.strictSame(routeOf(`/apis?${query}`), {
       kind: 'discovery',
       path: '/apis',
       query: expected,
       reduce: 'groups',
-    });
-  });
-}
+    }),
+  );
 
-t.test('a client’s tenant parameter is also removed from paths for which Stonegate sends none', async (t) => {
-  t.match(routeOf('/api/v1?tenant=globex&timeout=1s'), { kind: 'discovery', query: '' });
-});
+t.test('a client’s tenant parameter is also removed from paths for which Stonegate sends none', async (t) =>
+  t.match(routeOf('/api/v1?tenant=globex&timeout=1s'), { kind: 'discovery', query: '' }),
+);
 
 t.test('lists of resources are reduced, and other documents are not', async (t) => {
   t.match(routeOf('/api/v1'), { reduce: 'resources' });
@@ -124,14 +120,13 @@ t.test('lists of resources are reduced, and other documents are not', async (t) 
   t.match(routeOf('/openapi/v2'), { reduce: 'none', query: '' });
 });
 
-for (const target of ['/apis/apps/', '/openapi', '/openapi/v3/a%20b']) {
-  t.test(`${target} is refused to tenants`, async (t) => {
+for (const target of ['/apis/apps/', '/openapi', '/openapi/v3/a%20b'])
+  t.test(`${target} is refused to tenants`, async (t) =>
     t.throws(() => routeOf(target), {
       code: 'PathForbidden',
       message: /^forbidden: User "acme:alice" cannot get path /,
-    });
-  });
-}
+    }),
+  );
 
 t.test('discovery is read-only', async (t) => {
   t.match(routeOf('/version', { method: 'HEAD' }), { kind: 'discovery' });
@@ -143,13 +138,12 @@ for (const [target, review] of [
   ['/apis/authorization.k8s.io/v1beta1/selfsubjectrulesreviews', 'rules'],
   ['/apis/authentication.k8s.io/v1/selfsubjectreviews', 'subject'],
   ['/apis/authentication.k8s.io/v1alpha1/selfsubjectreviews', 'subject'],
-] as const) {
+] as const)
   t.test(`POST ${target} is a self review, with the short and the full path`, async (t) => {
     const full = target.replace(/\/(?=[^/]*$)/, '/tenants/acme/');
     t.match(routeOf(target, { method: 'POST' }), { kind: 'self-review', review, path: full });
     t.match(routeOf(full, { method: 'POST' }), { kind: 'self-review', review, path: full });
   });
-}
 
 const operator = keystoneIdentity('root', { home: 'ops' });
 
@@ -160,12 +154,11 @@ for (const target of [
   '/api/v1',
   '/apis?tenant=acme',
   '/api/v1/status',
-]) {
+])
   t.test(`${target} from a user of the system tenant is forwarded unchanged`, async (t) => {
     const [path, query = ''] = target.split('?');
     t.strictSame(routeOf(target, { as: operator }), { kind: 'forward', path, query });
   });
-}
 
 t.test('a user of the system tenant may create self reviews too', async (t) => {
   const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';

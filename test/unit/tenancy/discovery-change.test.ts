@@ -26,9 +26,9 @@ for (const [method, path] of [
   ['POST', CRDS.replace('/v1/', '/v1beta1/')],
   ['POST', CRDS.replace('/v1/', '/v1/tenants/acme/')],
 ] as const)
-  t.test(`${method} ${path} in a tenant changes discovery for that tenant`, async (t) => {
-    t.same(changeOf(arktos, 'acme', method, path), { owner: 'acme' });
-  });
+  t.test(`${method} ${path} in a tenant changes discovery for that tenant`, async (t) =>
+    t.same(changeOf(arktos, 'acme', method, path), { owner: 'acme' }),
+  );
 
 t.test(
   'a write in the system tenant changes discovery for every tenant, one in a tenant only for that tenant',
@@ -38,9 +38,9 @@ t.test(
   },
 );
 
-t.test('without tenants, discovery is forwarded and not cached, so no write matters', async (t) => {
-  t.equal(changeOf(shared, 'acme', 'DELETE', `${CRDS}/a.b.io`), undefined);
-});
+t.test('without tenants, discovery is forwarded and not cached, so no write matters', async (t) =>
+  t.equal(changeOf(shared, 'acme', 'DELETE', `${CRDS}/a.b.io`), undefined),
+);
 
 t.test('reads, and writes of other objects, do not change discovery', async (t) => {
   for (const [method, path] of [

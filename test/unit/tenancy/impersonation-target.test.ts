@@ -11,7 +11,7 @@ const shared = createSharedMode({
   reservedNamePrefixes: ['oidc:'],
 });
 
-const name = (mode: TenancyMode, tenant: string, wanted: string): string =>
+const name = (mode: TenancyMode, tenant: string, wanted: string) =>
   mode.impersonationTarget(wanted, toTenantName(tenant)).username;
 
 for (const [mode, tenant, wanted, username] of [
@@ -28,9 +28,9 @@ for (const [mode, tenant, wanted, username] of [
   [shared, 'main', 'bob', 'Default:bob'],
   [shared, 'main', 'Default:bob', 'Default:bob'],
 ] as const)
-  t.test(`${mode.name}: for a user of ${tenant}, ${wanted} is ${username}`, async (t) => {
-    t.equal(name(mode, tenant, wanted), username);
-  });
+  t.test(`${mode.name}: for a user of ${tenant}, ${wanted} is ${username}`, async (t) =>
+    t.equal(name(mode, tenant, wanted), username),
+  );
 
 for (const [mode, tenant, wanted] of [
   [arktos, 'acme', 'system:admin'],
@@ -46,9 +46,9 @@ for (const [mode, tenant, wanted] of [
   [shared, 'acme', 'system:serviceaccount:NS:name'],
   [shared, 'system', 'admin'],
 ] as const)
-  t.test(`${mode.name}: a user of ${tenant} cannot impersonate ${wanted}`, async (t) => {
-    t.throws(() => name(mode, tenant, wanted), { code: 'ImpersonationForbidden' });
-  });
+  t.test(`${mode.name}: a user of ${tenant} cannot impersonate ${wanted}`, async (t) =>
+    t.throws(() => name(mode, tenant, wanted), { code: 'ImpersonationForbidden' }),
+  );
 
 t.test(
   'shared: a tenant whose domain name belongs to another tenant has no names to impersonate',
@@ -58,14 +58,14 @@ t.test(
   },
 );
 
-t.test('shared: names with the prefix of an issuer are refused', async (t) => {
-  t.throws(() => name(shared, 'oidc', 'carol'), { code: 'IdentityReserved' });
-});
+t.test('shared: names with the prefix of an issuer are refused', async (t) =>
+  t.throws(() => name(shared, 'oidc', 'carol'), { code: 'IdentityReserved' }),
+);
 
 for (const wanted of ['acme:', ' bob', 'bob ', 'acme: bob', 'b\nob', 'b\ud800'])
-  t.test(`${JSON.stringify(wanted)} would arrive as another name and is refused`, async (t) => {
-    t.throws(() => name(arktos, 'acme', wanted), { code: 'IdentityUnusable' });
-  });
+  t.test(`${JSON.stringify(wanted)} would arrive as another name and is refused`, async (t) =>
+    t.throws(() => name(arktos, 'acme', wanted), { code: 'IdentityUnusable' }),
+  );
 
 t.test('the name of a service account is read as Kubernetes reads it', async (t) => {
   t.same(serviceAccountOf('system:serviceaccount:ns:a.b-c'), { namespace: 'ns', name: 'a.b-c' });

@@ -36,9 +36,9 @@ t.test(
   },
 );
 
-t.test('a resource of the same name in another group stays', async (t) => {
-  t.strictSame(names({ groupVersion: 'example.com/v1', resources: [{ name: 'nodes' }] }), ['nodes']);
-});
+t.test('a resource of the same name in another group stays', async (t) =>
+  t.strictSame(names({ groupVersion: 'example.com/v1', resources: [{ name: 'nodes' }] }), ['nodes']),
+);
 
 t.test('an empty list may be null, as Go writes it', async (t) => {
   t.strictSame(resourceListSchema.parse({ groupVersion: 'v1', resources: null }), {
@@ -57,15 +57,15 @@ t.test(
   },
 );
 
-t.test('a tenant’s own cluster-scoped custom resource stays, although it says tenanted: false', async (t) => {
+t.test('a tenant’s own cluster-scoped custom resource stays, although it says tenanted: false', async (t) =>
   t.match(names(recorded('discovery-example-com-v1')), [
     'widgets',
     'widgets/status',
     'gadgets',
     'gadgets/status',
-  ]);
-});
+  ]),
+);
 
-function names(list: ResourceNames): string[] {
+function names(list: ResourceNames) {
   return reduceResources(list, CLUSTER_SCOPED).resources.map(({ name }) => name);
 }

@@ -37,20 +37,18 @@ t.test('no identity source can give a user the group of another tenant', async (
   t.throws(() => userOf(identity), { code: 'IdentityReserved' });
 });
 
-for (const home of ['oidc', 'corp', 'gh-acme', 'gh-']) {
+for (const home of ['oidc', 'corp', 'gh-acme', 'gh-'])
   t.test(
     `a Keystone user of the domain "${home}" is refused, since a user of an issuer could have the name`,
-    async (t) => {
-      t.throws(() => userOf(keystoneIdentity('x', { home, scope: 'acme' })), { code: 'IdentityReserved' });
-    },
+    async (t) =>
+      t.throws(() => userOf(keystoneIdentity('x', { home, scope: 'acme' })), { code: 'IdentityReserved' }),
   );
-}
 
-t.test('a Keystone domain named system cannot produce a user of the cluster', async (t) => {
+t.test('a Keystone domain named system cannot produce a user of the cluster', async (t) =>
   t.throws(() => userOf(keystoneIdentity('admin', { home: 'system', scope: 'acme' })), {
     code: 'IdentityReserved',
-  });
-});
+  }),
+);
 
 t.test('paths are unchanged, including tenants in them', async (t) => {
   t.strictSame(routeOf('GET', '/api/v1/tenants/x/pods?a=b'), {

@@ -51,7 +51,7 @@ function fetchMany(relay: Relay, account: Account, number: number): Fetched[] {
   return Array.from({ length: number }, () => fetchOn(relay, account));
 }
 
-const connectionsTo = (relay: Relay): number => relay.upstream.connections.length;
+const connectionsTo = (relay: Relay) => relay.upstream.connections.length;
 
 async function requestsArrive(relay: Relay, number: number): Promise<RawConnection[]> {
   await eventually(() => connectionsTo(relay) >= number);

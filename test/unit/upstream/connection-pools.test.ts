@@ -35,12 +35,12 @@ t.test('without pass-through no client’s token is sent', async (t) => {
     t.throws(() => poolsFor(credential, false).select(THEIRS), { code: 'InvariantBroken' });
 });
 
-t.test('C086 an empty token is no token', async (t) => {
+t.test('C086 an empty token is no token', async (t) =>
   t.throws(() => poolsFor({ token: 'ours' }, true).select({ kind: 'client', token: '' }), {
     code: 'InvariantBroken',
-  });
-});
+  }),
+);
 
-t.test('an unusable certificate is refused at the start', async (t) => {
-  t.throws(() => poolsFor({ ...CERTIFICATE, cert: 'none' }, false), /PEM/);
-});
+t.test('an unusable certificate is refused at the start', async (t) =>
+  t.throws(() => poolsFor({ ...CERTIFICATE, cert: 'none' }, false), /PEM/),
+);

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../src/errors/status-error.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
 import { responseFault, toStatusError } from '../../../src/upstream/failure.ts';
 
-function tlsError(message: string, code: string): Error {
+function tlsError(message: string, code: string) {
   return Object.assign(new Error(message), { code });
 }
 

@@ -44,7 +44,7 @@ t.test('a request of Stonegate’s own', async (t) => {
       'UpstreamRefusedCredential',
     ],
     ['an incomplete response', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf', 'UpstreamUnavailable'],
-  ] as const) {
+  ] as const)
     t.test(`fails with ${code} for ${name}`, async (t) => {
       const relay = await relayFor(t);
       const fetched = relay.adapter.fetch(VERSION, live).catch((error: unknown) => error);
@@ -53,7 +53,6 @@ t.test('a request of Stonegate’s own', async (t) => {
       connection.socket.end();
       t.equal(codeOf(await fetched), code);
     });
-  }
 
   t.test('fails with TooLarge as the cause if the response is over 16 MiB', async (t) => {
     const relay = await relayFor(t);

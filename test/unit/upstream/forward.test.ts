@@ -19,7 +19,7 @@ const ALICE: RelayOptions = {
 const WATCH: RelayOptions = { longRunning: true };
 
 /** What an API server without roles says to Stonegate. */
-function refusedImpersonation(): string {
+function refusedImpersonation() {
   const body = JSON.stringify(forbiddenImpersonation().status);
   return `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
@@ -27,9 +27,9 @@ function refusedImpersonation(): string {
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 
 /** Sends so many megabytes, as fast as the other end takes them; returns how many are on their way. */
-function pump(socket: Socket, megabytes: number): () => number {
+function pump(socket: Socket, megabytes: number) {
   let sent = 0;
-  const more = (): void => {
+  const more = () => {
     while (sent < megabytes) {
       sent += 1;
       if (socket.write(MEGABYTE)) continue;

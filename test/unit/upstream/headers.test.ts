@@ -21,14 +21,10 @@ t.test('outgoing headers', async (t) => {
     ]);
   });
 
-  for (const token of [undefined, 'ours']) {
-    t.test(
-      `C088 are refused with an Authorization of any spelling, with ${token ?? 'no'} token`,
-      async (t) => {
-        t.throws(() => upgradeFields([['AUTHORIZATION', 'Basic x']], token), { code: 'InvariantBroken' });
-      },
+  for (const token of [undefined, 'ours'])
+    t.test(`C088 are refused with an Authorization of any spelling, with ${token ?? 'no'} token`, async (t) =>
+      t.throws(() => upgradeFields([['AUTHORIZATION', 'Basic x']], token), { code: 'InvariantBroken' }),
     );
-  }
 });
 
 t.test('framing', async (t) => {
@@ -39,11 +35,8 @@ t.test('framing', async (t) => {
     ['HTTP/1.1 with chunks', '1.1', 'POST', [['Transfer-Encoding', 'chunked']], 'chunked'],
     ['HTTP/2 without a length may have a body', '2.0', 'PATCH', [], 'chunked'],
     ['HTTP/2 without a length has none on a GET', '2.0', 'GET', [], 'none'],
-  ] as const) {
-    t.test(name, async (t) => {
-      t.equal(requestFraming({ httpVersion, method, headers }), expected);
-    });
-  }
+  ] as const)
+    t.test(name, async (t) => t.equal(requestFraming({ httpVersion, method, headers }), expected));
 
   for (const headers of [
     [['Content-Length', '1e3']],
@@ -52,27 +45,26 @@ t.test('framing', async (t) => {
       ['Content-Length', '1'],
       ['Content-Length', '1'],
     ],
-  ] as const) {
-    t.test(`C209 ${JSON.stringify(headers)} is refused`, async (t) => {
+  ] as const)
+    t.test(`C209 ${JSON.stringify(headers)} is refused`, async (t) =>
       t.throws(() => requestFraming({ httpVersion: '1.1', method: 'POST', headers }), {
         code: 'RequestMalformed',
-      });
-    });
-  }
+      }),
+    );
 });
 
 t.test('response headers', async (t) => {
-  t.test('that no listener could send are left out', async (t) => {
+  t.test('that no listener could send are left out', async (t) =>
     t.same(
       responseHeaders(200, [
         ['X-Bad', 'a\u0000b'],
         ['X-Good', 'é'],
       ]),
       [['X-Good', 'é']],
-    );
-  });
+    ),
+  );
 
-  t.test('keep every repetition of a list field, and the first of any other', async (t) => {
+  t.test('keep every repetition of a list field, and the first of any other', async (t) =>
     t.same(
       responseHeaders(200, [
         ['Vary', 'a'],
@@ -89,8 +81,8 @@ t.test('response headers', async (t) => {
         ['Set-Cookie', 'x=1'],
         ['Set-Cookie', 'y=2'],
       ],
-    );
-  });
+    ),
+  );
 });
 
 t.test('HTTP/2 accepts what is left of any repeated response field', async (t) => {
@@ -120,17 +112,16 @@ t.test('HTTP/2 accepts what is left of any repeated response field', async (t) =
   }
 });
 
-for (const status of [204, 304]) {
-  t.test(`a ${status} loses its Content-Length`, async (t) => {
+for (const status of [204, 304])
+  t.test(`a ${status} loses its Content-Length`, async (t) =>
     t.same(
       responseHeaders(status, [
         ['Content-Length', '4'],
         ['ETag', '1'],
       ]),
       [['ETag', '1']],
-    );
-  });
-}
+    ),
+  );
 
 t.test('only a path in Location is given the prefix of the client’s path', async (t) => {
   const sent = (value: string, prefix?: string) =>

@@ -38,7 +38,7 @@ t.test('two responses share no memory', async (t) => {
 
 t.test('a borrowed chunk cannot be read after its release', async (t) => {
   let borrowed: BorrowedChunk | undefined;
-  const take = (chunk: BorrowedChunk): void => {
+  const take = (chunk: BorrowedChunk) => {
     borrowed = chunk;
   };
   BorrowedChunk.lend(Buffer.from('a'), take);
@@ -46,7 +46,7 @@ t.test('a borrowed chunk cannot be read after its release', async (t) => {
   t.throws(() => borrowed?.copyInto(Buffer.alloc(9)), { message: 'the chunk was released' });
   t.throws(() => borrowed?.length, { message: 'the chunk was released' });
   const fault = new Error('not taken');
-  const refuse = (chunk: BorrowedChunk): void => {
+  const refuse = (chunk: BorrowedChunk) => {
     borrowed = chunk;
     throw fault;
   };

@@ -34,7 +34,7 @@ async function begun(
   return { relay, opening, connection };
 }
 
-async function textOf({ body }: UpstreamStream): Promise<string> {
+async function textOf({ body }: UpstreamStream) {
   let text = '';
   for await (const part of body) text += String(part);
   return text;

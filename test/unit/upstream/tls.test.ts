@@ -12,14 +12,14 @@ const GET = 'GET /x HTTP/1.1\r\nHost: s\r\n\r\n';
 const EXEC = 'POST /x/exec HTTP/1.1\r\nHost: s\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n';
 
 /** An API server whose response names its client by certificate; after an upgrade it echoes. */
-async function startSecureServer(test: Test, pair: KeyPair, authority: Authority): Promise<number> {
+async function startSecureServer(test: Test, pair: KeyPair, authority: Authority) {
   const server = https.createServer({
     ...pair,
     ca: authority.cert,
     requestCert: true,
     rejectUnauthorized: false,
   });
-  const nameOf = (socket: unknown): string =>
+  const nameOf = (socket: unknown) =>
     socket instanceof TLSSocket && socket.authorized
       ? String(socket.getPeerCertificate().subject.CN)
       : 'no certificate';
@@ -40,7 +40,7 @@ async function startSecureServer(test: Test, pair: KeyPair, authority: Authority
   return address.port;
 }
 
-async function misnamedServer({ cert, key }: Authority): Promise<KeyPair> {
+async function misnamedServer({ cert, key }: Authority) {
   const made = await generate([{ name: 'commonName', value: 'elsewhere' }], {
     keyType: 'ec',
     algorithm: 'sha256',
@@ -54,7 +54,7 @@ t.test('TLS to the API server', async (t) => {
   const authority = await createAuthority();
   const pair = await authority.server('kube-apiserver');
 
-  for (const host of ['127.0.0.1', 'localhost']) {
+  for (const host of ['127.0.0.1', 'localhost'])
     t.test(`is verified against our authority and the name ${host}`, async (t) => {
       const port = await startSecureServer(t, pair, authority);
       const relay = await relayFor(t, { server: `https://${host}:${port}`, ca: authority.cert });
@@ -65,7 +65,6 @@ t.test('TLS to the API server', async (t) => {
       tunnel.send('echo');
       await tunnel.until('no certificateecho');
     });
-  }
 
   t.test('carries a client’s own token without Stonegate’s certificate', async (t) => {
     const port = await startSecureServer(t, pair, authority);

@@ -112,13 +112,12 @@ const WRONG = [
     /^client-key: no such file: none$/,
   ],
 ] as const;
-for (const [what, text, message] of WRONG) {
+for (const [what, text, message] of WRONG)
   t.test(`a kubeconfig ${what} is refused, and the error says why`, async (t) => {
     const folder = t.testdir({ config: text });
     const reading = read(folder).then((context) => context.credential());
     await t.rejects(reading, { message });
   });
-}
 
 /** A context whose plugin is this shell script. */
 async function runPlugin(t: Test, script: string, exec: object = {}) {
@@ -151,10 +150,9 @@ t.test('the error about a missing plugin says how to install it', async (t) => {
   await t.rejects(runPlugin(t, '', exec), { message, remarks: ['install it:', 'apt install it'] });
 });
 
-for (const [at, [script, message]] of BAD_PLUGINS.entries()) {
+for (const [at, [script, message]] of BAD_PLUGINS.entries())
   t.test(`the error about a failing plugin (${at + 1}) does not quote its output`, async (t) => {
     const failure: unknown = await runPlugin(t, script).catch((error: unknown) => error);
     t.match(String(failure), message);
     t.notMatch(String(failure), /secret/);
   });
-}

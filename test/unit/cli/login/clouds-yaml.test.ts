@@ -90,9 +90,7 @@ clouds: { acme: { auth: { <<: *base, project_name: web } } }`,
   ],
 ] as const;
 for (const [what, text, settings] of TEXTS)
-  t.test(what, async (t) => {
-    t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings);
-  });
+  t.test(what, async (t) => t.same(await read(t, { work: { 'clouds.yaml': text } }, 'acme'), settings));
 
 const regions = `clouds:
   acme:
@@ -182,9 +180,8 @@ t.test(
 
 t.test('aliases that expand exponentially are refused', async (t) => {
   const bomb = ['a: &a [x, x, x, x, x, x, x, x, x, x]'];
-  for (const [under, name] of ['ab', 'bc', 'cd', 'de']) {
+  for (const [under, name] of ['ab', 'bc', 'cd', 'de'])
     bomb.push(`${name}: &${name} [${Array(10).fill(`*${under}`).join(', ')}]`);
-  }
   await t.rejects(read(t, { work: { 'clouds.yaml': bomb.join('\n') } }, 'acme'), {
     message: /is no usable YAML/,
   });

@@ -41,7 +41,7 @@ function held() {
   return { until, answer: () => answer?.() };
 }
 
-const refused = async (): Promise<ObtainedCredential> => {
+const refused = async () => {
   throw new LoginError('wrong password');
 };
 

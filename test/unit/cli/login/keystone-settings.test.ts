@@ -23,9 +23,9 @@ const PROOFS = [
   [{ ...TOKEN, auth_plugin: 'password' }, { method: 'password' }],
 ] as const;
 for (const [settings, proof] of PROOFS)
-  t.test(`the login method of ${JSON.stringify(settings)}`, async (t) => {
-    t.match(plan(settings).proof, proof);
-  });
+  t.test(`the login method of ${JSON.stringify(settings)}`, async (t) =>
+    t.match(plan(settings).proof, proof),
+  );
 
 const WEB = { name: 'web', domain: { name: 'acme' } };
 const SCOPES = [
@@ -42,9 +42,9 @@ const SCOPES = [
   [{ application_credential_id: 'c1', project_name: 'web' }, undefined],
 ] as const;
 for (const [settings, scope] of SCOPES)
-  t.test(`the scope of ${JSON.stringify(settings)}`, async (t) => {
-    t.same(plan({ ...ALICE, ...settings }).scope, scope);
-  });
+  t.test(`the scope of ${JSON.stringify(settings)}`, async (t) =>
+    t.same(plan({ ...ALICE, ...settings }).scope, scope),
+  );
 
 t.test('flags take precedence over variables, and variables over the cloud', async (t) => {
   const merged = overlay([

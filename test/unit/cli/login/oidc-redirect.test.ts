@@ -18,7 +18,7 @@ async function visit(url: string, options: { method?: string; headers?: Record<s
 }
 
 /** A port in use. */
-async function takenPort(t: Test): Promise<number> {
+async function takenPort(t: Test) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());

@@ -11,7 +11,7 @@ const NEEDED = ['--issuer-url', 'https://login.example.com', '--client-id', 'kub
 const parse = (...words: string[]) => parseArgs({ args: words, options: LOGIN_OPTIONS }).values;
 const read = (...words: string[]) => readOidcFlags(parse(...NEEDED, ...words), { HOME: '/home/carol' });
 
-async function startProvider(t: Test, metadata: Record<string, unknown> = {}): Promise<ScriptedProvider> {
+async function startProvider(t: Test, metadata: Record<string, unknown> = {}) {
   const provider = await startScriptedProvider();
   t.teardown(() => provider.close());
   Object.assign(provider.metadata, metadata);

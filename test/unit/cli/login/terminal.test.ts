@@ -8,6 +8,6 @@ t.test('words that a shell would split or expand are quoted', async (t) => {
   t.same(execFileSync('sh', ['-c', shown], { encoding: 'utf8' }).split('\n').slice(0, -1), words);
 });
 
-t.test('text from a kubeconfig cannot control the terminal', async (t) => {
-  t.notMatch(typed(['\u001b[2J']), '\u001b');
-});
+t.test('text from a kubeconfig cannot control the terminal', async (t) =>
+  t.notMatch(typed(['\u001b[2J']), '\u001b'),
+);

@@ -20,9 +20,8 @@ t.test('a token is read back, from a folder and a file that only the user can ac
 
 t.test('each identity has its own file, whose name reveals no user', async (t) => {
   const folder = t.testdir();
-  for (const identity of [IDENTITY, ['keystone', 'bob'], ['keystone,alice'], ['keystonealice']]) {
+  for (const identity of [IDENTITY, ['keystone', 'bob'], ['keystone,alice'], ['keystonealice']])
     await (await openTokenCache(folder, identity)).write(CREDENTIAL);
-  }
   const files = readdirSync(folder);
   t.equal(files.length, 4);
   t.ok(files.every((file) => /^[0-9a-f]{32}\.json$/.test(file)));

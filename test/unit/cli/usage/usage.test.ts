@@ -16,16 +16,7 @@ interface Facts {
   readonly final?: true;
 }
 
-function line({
-  process = 'p1',
-  sequence,
-  at,
-  to,
-  tenant,
-  project = 'web',
-  usage = {},
-  final,
-}: Facts): string {
+function line({ process = 'p1', sequence, at, to, tenant, project = 'web', usage = {}, final }: Facts) {
   const end = new Date(Date.parse(at) + 60_000).toISOString();
   return JSON.stringify({
     apiVersion: 'stonegate.dev/v1alpha1',

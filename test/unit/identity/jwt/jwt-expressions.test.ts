@@ -2,14 +2,13 @@ import t from 'tap';
 import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { identityOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
 
 function map(
   claims: Record<string, unknown>,
   mappings: Partial<JWTConfiguration['claimMappings']>,
   changes: Partial<JWTConfiguration> = {},
-): Identity {
+) {
   const claimMappings = { username: { expression: 'claims.sub' }, extra: [], ...mappings };
   return identityOfClaims({ claims, expiresAt: 1 }, jwtConfiguration({ claimMappings, ...changes }));
 }
@@ -54,7 +53,7 @@ t.test('groups that overflowed the token are refused for expressions too', async
   t.throws(() => map({ sub: 'a', _claim_names: { groups: 'src1' } }, groups), { code: 'GroupsOverflow' });
 });
 
-function causeOf(attempt: () => unknown): unknown {
+function causeOf(attempt: () => unknown) {
   try {
     attempt();
   } catch (error) {

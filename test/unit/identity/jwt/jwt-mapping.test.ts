@@ -1,16 +1,15 @@
 import t from 'tap';
 import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { identityOfClaims, tenantOfClaims } from '../../../../src/identity/jwt/jwt-mapping.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
 
 const EXPIRES = 1_800_000_000_000;
 
-function map(claims: Record<string, unknown>, changes: Partial<JWTConfiguration> = {}): Identity {
+function map(claims: Record<string, unknown>, changes: Partial<JWTConfiguration> = {}) {
   return identityOfClaims({ claims, expiresAt: EXPIRES }, jwtConfiguration(changes));
 }
 
-function named(prefix: string, claim = 'sub'): Partial<JWTConfiguration> {
+function named(prefix: string, claim = 'sub') {
   return {
     claimMappings: { username: { claim, prefix }, groups: { claim: 'groups', prefix }, extra: [] },
   };
@@ -39,26 +38,23 @@ t.test('a user signed in when the token was issued, if it says so', async (t) =>
     t.notOk('signedInAt' in map({ sub: 'carol', iat }));
 });
 
-t.test('C022 a token whose username claim is empty is refused with 403', async (t) => {
-  t.throws(() => map({ sub: '' }), { code: 'IdentityUnusable', message: /^username claim not available/ });
-});
+t.test('C022 a token whose username claim is empty is refused with 403', async (t) =>
+  t.throws(() => map({ sub: '' }), { code: 'IdentityUnusable', message: /^username claim not available/ }),
+);
 
 t.test(
   'a username claim with the name of an inherited object member is not found if the token lacks it',
-  async (t) => {
-    t.throws(() => map({ sub: 'carol' }, named('', 'constructor')), { code: 'IdentityUnusable' });
-  },
+  async (t) => t.throws(() => map({ sub: 'carol' }, named('', 'constructor')), { code: 'IdentityUnusable' }),
 );
 
 t.test('C037 a required claim that is missing, different or not a string is refused with 401', async (t) => {
   const rules = { claimValidationRules: [{ claim: 'hd', requiredValue: 'example.com' }] };
   t.equal(map({ sub: 'carol', hd: 'example.com' }, rules).subject.kind, 'claim');
-  for (const claims of [{}, { hd: 'other.com' }, { hd: ['example.com'] }, { hd: null }]) {
+  for (const claims of [{}, { hd: 'other.com' }, { hd: ['example.com'] }, { hd: null }])
     t.throws(() => map({ sub: 'carol', ...claims }, rules), {
       code: 'CredentialInvalid',
       message: 'Unauthorized',
     });
-  }
 });
 
 t.test('an e-mail address names a user only if the issuer has verified it', async (t) => {
@@ -66,11 +62,10 @@ t.test('an e-mail address names a user only if the issuer has verified it', asyn
   t.match(map({ email: 'carol@example.com', email_verified: true }, byEmail).subject, {
     name: 'oidc:carol@example.com',
   });
-  for (const email_verified of [false, 'true', 1, undefined]) {
+  for (const email_verified of [false, 'true', 1, undefined])
     t.throws(() => map({ email: 'carol@example.com', email_verified }, byEmail), {
       code: 'IdentityUnusable',
     });
-  }
 });
 
 t.test(
@@ -106,9 +101,8 @@ t.test('C044 C045 C048 system:authenticated is the only group under system: that
 });
 
 t.test('C046 a reserved username is refused with 403', async (t) => {
-  for (const sub of ['system:authenticated', 'system:masters', 'system:serviceaccount:kube-system:default']) {
+  for (const sub of ['system:authenticated', 'system:masters', 'system:serviceaccount:kube-system:default'])
     t.throws(() => map({ sub }, named('')), { code: 'IdentityReserved', http: 403 });
-  }
 });
 
 t.test('C047 names that merely resemble reserved ones are accepted', async (t) => {

@@ -4,9 +4,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { parseStonegate } from '../../../../src/app/configuration.ts';
-import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { directKeys } from '../../../support/oidc/jwt-configuration.ts';
 import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
@@ -15,18 +13,18 @@ type Claims = Readonly<Record<string, unknown>> & { readonly iss: string };
 
 const CONTEXT = { source: '192.0.2.1' };
 
-function read(path: string): string {
+function read(path: string) {
   return readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
 }
 
-function sample(name: string): readonly JWTConfiguration[] {
+function sample(name: string) {
   const { configuration, problems } = parseStonegate(read(`config/samples/${name}.yaml`), '/etc/stonegate');
   if (configuration === undefined || problems.length > 0) throw new Error(JSON.stringify(problems));
   return configuration.authentication.jwt;
 }
 
 /** Signs the claims as the issuer that they name, and authenticates the token with the sample. */
-async function login(name: string, claims: Claims): Promise<Identity | undefined> {
+async function login(name: string, claims: Claims) {
   const clock = createFakeClock();
   const issuer = await startSigningIssuer({ url: claims.iss, algorithm: 'RS256' });
   await issuer.down();
@@ -50,15 +48,15 @@ const ENTRA = {
   ver: '2.0',
 };
 
-t.test('Entra ID: a user is named by their object id, with their groups', async (t) => {
+t.test('Entra ID: a user is named by their object id, with their groups', async (t) =>
   t.match(await login('azure-ad', ENTRA), {
     subject: { name: `entra-acme:${ENTRA.oid}` },
     tenantOrigin: { from: 'issuer', tenant: 'acme' },
     uid: ENTRA.oid,
     groups: ENTRA.groups.map((group) => `entra-acme:${group}`),
     extra: { 'acme.example.com/login': ['alice@acme.com'] },
-  });
-});
+  }),
+);
 
 t.test('Entra ID: groups that overflowed are refused with a message that says so', async (t) => {
   const { groups: _, ...rest } = ENTRA;
@@ -97,9 +95,8 @@ t.test('Entra ID: users of another directory, and version 1 tokens, are refused'
     'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
     `https://sts.windows.net/${ENTRA.tid}/`,
     'https://login.microsoftonline.com/{tenantid}/v2.0',
-  ]) {
+  ])
     t.equal(await login('azure-ad', { ...ENTRA, iss }), undefined);
-  }
 });
 
 const GOOGLE = {
@@ -113,14 +110,14 @@ const GOOGLE = {
   at_hash: 'HK6E_P6Dh8Y93mRNtsDB1Q',
 };
 
-t.test('Google: a user of a Workspace domain is named by their address', async (t) => {
+t.test('Google: a user of a Workspace domain is named by their address', async (t) =>
   t.match(await login('google', GOOGLE), {
     subject: { name: 'google:alice@acme.com' },
     tenantOrigin: { tenant: 'acme' },
     uid: GOOGLE.sub,
     groups: [],
-  });
-});
+  }),
+);
 
 t.test('Google: a private account has no tenant, whatever its address', async (t) => {
   const { hd: _, ...rest } = GOOGLE;
@@ -128,9 +125,9 @@ t.test('Google: a private account has no tenant, whatever its address', async (t
   await t.rejects(login('google', { ...GOOGLE, hd: 'evil.com' }), { code: 'TenantUnknown' });
 });
 
-t.test('Google: the issuer may lack its scheme', async (t) => {
-  t.ok(await login('google', { ...GOOGLE, iss: 'accounts.google.com' }));
-});
+t.test('Google: the issuer may lack its scheme', async (t) =>
+  t.ok(await login('google', { ...GOOGLE, iss: 'accounts.google.com' })),
+);
 
 const KEYCLOAK = {
   iss: 'https://keycloak.example.com/realms/staff',
@@ -146,13 +143,13 @@ const KEYCLOAK = {
   tenant: 'globex',
 };
 
-t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) => {
+t.test('Keycloak: a user has their group paths, and the tenant of their attribute', async (t) =>
   t.match(await login('keycloak', KEYCLOAK), {
     subject: { name: 'staff:carol' },
     tenantOrigin: { tenant: 'globex' },
     groups: ['staff:/developers', 'staff:/developers/backend'],
-  });
-});
+  }),
+);
 
 const GITLAB = {
   iss: 'https://gitlab.example.com',
@@ -166,12 +163,12 @@ const GITLAB = {
   jti: '235b3a54-b797-45c7-ae9a-f72d7bc6ef5b',
 };
 
-t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) => {
+t.test('GitLab: a job of a protected branch acts for its group’s tenant', async (t) =>
   t.match(await login('ci', GITLAB), {
     subject: { name: `gitlab:${GITLAB.sub}` },
     tenantOrigin: { tenant: 'acme' },
-  });
-});
+  }),
+);
 
 t.test('GitLab: a job of any other branch, or group, is refused', async (t) => {
   await t.rejects(login('ci', { ...GITLAB, ref_protected: 'false' }), {

@@ -3,13 +3,11 @@ import { CompactSign, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } 
 import t, { type Test } from 'tap';
 import type { JWTConfiguration } from '../../../../src/config/core-configuration.ts';
 import { StatusError } from '../../../../src/errors/status-error.ts';
-import type { Authenticator } from '../../../../src/identity/authenticator.ts';
 import { createJWTAuthenticator } from '../../../../src/identity/jwt/jwt.ts';
 import { readJWT } from '../../../../src/identity/jwt/jwt-parser.ts';
-import { DiscoveredIssuerKeys, type IssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
+import { DiscoveredIssuerKeys } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
-import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { directKeys, ISSUER, jwtConfiguration } from '../../../support/oidc/jwt-configuration.ts';
 import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
@@ -23,27 +21,24 @@ const SEVERAL = { ...CAROL, aud: ['account', 'kubernetes'] };
 const issuer = await startSigningIssuer({ url: ISSUER });
 t.teardown(() => issuer.down());
 
-function authenticatorWith(
-  changes: Partial<JWTConfiguration> = {},
-  keys = directKeys(issuer),
-): Authenticator {
+function authenticatorWith(changes: Partial<JWTConfiguration> = {}, keys = directKeys(issuer)) {
   return createJWTAuthenticator({ issuers: [{ configuration: jwtConfiguration(changes), keys }], clock });
 }
 
 const authenticator = authenticatorWith();
 
-async function login(token: string, by = authenticator): Promise<Identity | undefined> {
+async function login(token: string, by = authenticator) {
   return by.authenticate({ kind: 'bearer', token }, CONTEXT);
 }
 
-function encode(value: unknown): string {
+function encode(value: unknown) {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
 }
 
-const keysOf = (...keys: JSONWebKeySet['keys']): IssuerKeys => ({ keys: async () => ({ keys }) });
+const keysOf = (...keys: JSONWebKeySet['keys']) => ({ keys: async () => ({ keys }) });
 
 /** The message is bare, since the client must not learn the reason (C028). */
-async function refused(t: Test, token: string, by = authenticator, what = ''): Promise<void> {
+async function refused(t: Test, token: string, by = authenticator, what = '') {
   await t.rejects(
     login(token, by),
     { code: 'CredentialInvalid', message: 'Unauthorized', details: undefined },
@@ -165,9 +160,8 @@ t.test('a token that has a member twice is refused, however it is escaped', asyn
     ',"sub":"carol","sub":"admin"}',
     ',"sub":"carol","s\\u0075b" \n\t :"admin"}',
     ',"sub":"carol","deep":[{"a":[{}],"b":"\\\\","b":1}]}',
-  ]) {
+  ])
     await refused(t, `${header}.${encode(start + rest)}.AA`);
-  }
   await refused(t, `${encode('{"alg":"none","alg":"ES256"}')}.${encode(`${start}}`)}.AA`);
 });
 

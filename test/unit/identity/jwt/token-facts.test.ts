@@ -60,9 +60,9 @@ for (const jti of ['', 5])
     t.notOk(sent.some(([name]) => name === CREDENTIAL_ID));
   });
 
-t.test('an id that would change in transit is refused', async (t) => {
-  t.match(await request({ jti: 'a\n' }), { status: 403, sent: [] });
-});
+t.test('an id that would change in transit is refused', async (t) =>
+  t.match(await request({ jti: 'a\n' }), { status: 403, sent: [] }),
+);
 
 for (const [claims, name] of [
   [{ groups: ['developers', 'system:masters'] }, 'system:masters'],

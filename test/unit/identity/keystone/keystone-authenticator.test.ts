@@ -66,7 +66,7 @@ async function createScene(t: Pick<Test, 'teardown'>, tokenProvider: 'fernet' | 
   return { clock, keystone, directory, web, alice, entered, entries, refreshing, bearer, xAuthToken, token };
 }
 
-function jwt(header: object, claims: object): string {
+function jwt(header: object, claims: object) {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part(header)}.${part(claims)}.${Buffer.alloc(64, 1).toString('base64url')}`;
 }
@@ -225,9 +225,9 @@ t.test(
   },
 );
 
-t.test('a token that was not derived from another has its own id as its chain id', async (t) => {
-  t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] }));
-});
+t.test('a token that was not derived from another has its own id as its chain id', async (t) =>
+  t.ok(hits({ auditChainID: 'own' }, { ...delegated, auditIDs: ['own'] })),
+);
 
 t.test(
   'an event with several ids concerns tokens that have all of them, so the narrowest id suffices',
@@ -237,6 +237,4 @@ t.test(
   },
 );
 
-t.test('an event without a known id drops everything', async (t) => {
-  t.ok(hits({}));
-});
+t.test('an event without a known id drops everything', async (t) => t.ok(hits({})));

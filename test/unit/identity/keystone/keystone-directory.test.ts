@@ -1,7 +1,6 @@
 /** The directory with recorded responses of a real Keystone, and with incomplete ones. */
 import t from 'tap';
 import { createKeystoneDirectory } from '../../../../src/identity/keystone/keystone-directory.ts';
-import type { KeystoneResponse } from '../../../../src/identity/keystone/keystone-http.ts';
 import { isJSONObject, type JSONObject } from '../../../../src/lib/json-object.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { recording } from '../../../support/keystone/recordings.ts';
@@ -24,7 +23,7 @@ function directoryOf(bodies: Readonly<Record<string, JSONObject>>) {
   const directory = createKeystoneDirectory({
     clock,
     service: {
-      async get({ path }): Promise<KeystoneResponse | undefined> {
+      async get({ path }) {
         asked.push(path);
         const body = all[path];
         return body && { status: 200, body, token: undefined, date: undefined };

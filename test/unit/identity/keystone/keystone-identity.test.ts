@@ -29,7 +29,7 @@ const withRole = (name: string) => tokenOf({ roles: [{ id: 'r1', name }] });
 
 t.test(
   'C216 a project token determines the name, the user id as uid, groups with ids, and the five extra keys',
-  async (t) => {
+  async (t) =>
     t.strictSame(identityOf(tokenOf()), {
       authenticator: 'keystone',
       subject: { kind: 'keystone', userName: 'alice', userDomain: ACME, scopeDomain: ACME },
@@ -54,8 +54,7 @@ t.test(
         'keystone.stonegate.dev/audit-id': 'uGPtwyMuSg',
         'keystone.stonegate.dev/scope': 'project',
       },
-    });
-  },
+    }),
 );
 
 t.test('the tenant comes from the scope, not from the home domain of the user', async (t) => {
@@ -161,8 +160,7 @@ t.test('ids that could read as another group are refused with 403', async (t) =>
       group: tokenOf({ federatedGroups: [bad] }),
       delegation: tokenOf({ delegation: { kind: 'application-credential', id: bad } }),
     };
-    for (const [what, token] of Object.entries(tokens)) {
+    for (const [what, token] of Object.entries(tokens))
       t.throws(() => identityOf(token), { code: 'IdentityUnusable' }, `${what} ${bad}`);
-    }
   }
 });

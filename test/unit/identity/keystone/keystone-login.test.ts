@@ -50,9 +50,9 @@ t.test('the names of the user’s groups', async (t) => {
   alice.groups.push('developers', 'operators');
   const token = keystone.issue(alice);
 
-  t.test('are requested with the token of the user', async (t) => {
-    t.same(await client.list(alice.id, token), ['developers', 'operators']);
-  });
+  t.test('are requested with the token of the user', async (t) =>
+    t.same(await client.list(alice.id, token), ['developers', 'operators']),
+  );
 
   t.test('are a 401 for a token that was revoked meanwhile', async (t) => {
     const revoked = keystone.issue(alice);

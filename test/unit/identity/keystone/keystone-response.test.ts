@@ -22,7 +22,7 @@ const TRUST = {
 
 const read = (token: unknown) => readToken({ token });
 
-t.test('all fields of a project token are read', async (t) => {
+t.test('all fields of a project token are read', async (t) =>
   t.strictSame(read(BODY), {
     token: {
       user: { id: 'u1', name: 'alice', domain: ACME },
@@ -34,8 +34,8 @@ t.test('all fields of a project token are read', async (t) => {
       issuedAt: Date.parse('2026-11-21T00:18:04Z'),
       expiresAt: Date.parse('2026-11-21T01:18:04Z'),
     },
-  });
-});
+  }),
+);
 
 t.test('tokens with restrictions that a proxy cannot check are refused', async (t) => {
   const kinds = {
@@ -50,9 +50,8 @@ t.test('tokens with restrictions that a proxy cannot check are refused', async (
     'a scope without roles': { roles: [] },
     'a scope whose roles are missing': { roles: undefined },
   };
-  for (const [kind, fields] of Object.entries(kinds)) {
+  for (const [kind, fields] of Object.entries(kinds))
     t.match(read({ ...BODY, ...fields }), { refused: String, token: undefined }, kind);
-  }
 });
 
 t.test('a response that Keystone would not send is refused', async (t) => {

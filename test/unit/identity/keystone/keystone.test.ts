@@ -73,12 +73,12 @@ function chainOf(error: unknown): string {
   return `${error.stack} ${error.message} ${'cause' in error ? chainOf(error.cause) : ''}`;
 }
 
-async function untilHanging(keystone: { readonly hanging: number }): Promise<void> {
+async function untilHanging(keystone: { readonly hanging: number }) {
   while (keystone.hanging === 0) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Waits for background exchanges: each has a deadline set. */
-async function untilIdle(clock: { readonly pending: number }): Promise<void> {
+async function untilIdle(clock: { readonly pending: number }) {
   while (clock.pending > 0) await new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -7,23 +7,14 @@ import {
 } from '../../../../src/identity/oidc/oidc-issuer-keys.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../../src/lib/telemetry.ts';
-import { createFakeClock, type FakeClock } from '../../../support/fake-clock.ts';
-import { type SigningIssuer, startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { startSigningIssuer } from '../../../support/oidc/signing-issuer.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const MAX_AGE = 3_600_000;
 const INTERVAL = 10_000;
 
-interface Scene {
-  readonly issuer: SigningIssuer;
-  readonly keys: DiscoveredIssuerKeys;
-  readonly clock: FakeClock;
-  readonly results: string[];
-  /** Resolves when the next fetch has ended. */
-  fetched(): Promise<void>;
-}
-
-async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   const issuer = await startSigningIssuer();
   const clock = createFakeClock();
   const results: string[] = [];
@@ -56,6 +47,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise
     keys,
     clock,
     results,
+    /** Resolves when the next fetch has ended. */
     async fetched() {
       await once(ends, 'end');
       await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +55,7 @@ async function scene(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise
   };
 }
 
-async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promise<Scene> {
+async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}) {
   const made = await scene(t, changes);
   const fetched = made.fetched();
   made.keys.start();
@@ -71,11 +63,11 @@ async function started(t: Test, changes: Partial<IssuerKeysOptions> = {}): Promi
   return made;
 }
 
-async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string): Promise<void> {
+async function unavailable(t: Test, keys: DiscoveredIssuerKeys, kid?: string) {
   await t.rejects(keys.keys(kid), { code: 'IssuerUnavailable', http: 503 });
 }
 
-async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string): Promise<(string | undefined)[]> {
+async function kidsOf(keys: DiscoveredIssuerKeys, kid?: string) {
   return (await keys.keys(kid)).keys.map((key) => key.kid);
 }
 
@@ -218,7 +210,7 @@ t.test('a response that never ends is cancelled', async (t) => {
   const { issuer, keys } = await scene(t);
   issuer.faults.keys = (response) => {
     response.on('error', () => response.destroy());
-    const pour = (): void => {
+    const pour = () => {
       while (!response.destroyed && response.write('x'.repeat(65_536)));
       response.once('drain', pour);
     };
@@ -311,7 +303,7 @@ t.test('an issuer with a CA of its own is trusted by that CA only', async (t) =>
 const TENANT = 'https://login.microsoftonline.com/0000-1111/v2.0';
 const KEY = { kty: 'RSA', kid: 'a', n: 'AQAB', e: 'AQAB' };
 
-function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.com'): (string | undefined)[] {
+function parsedKids(keys: readonly unknown[], issuer = 'https://login.example.com') {
   return parseKeySet(JSON.stringify({ keys }), issuer).keys.map((key) => key.kid);
 }
 

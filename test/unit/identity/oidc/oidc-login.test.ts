@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createOidcLogin, type OidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
+import { createOidcLogin } from '../../../../src/identity/oidc/oidc-login.ts';
 import type { OidcLoginOptions } from '../../../../src/identity/oidc/oidc-provider.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -11,18 +11,13 @@ import {
 
 const REDIRECT = 'http://127.0.0.1:8000/';
 
-interface Scene {
-  readonly provider: ScriptedProvider;
-  login(changes?: Partial<OidcLoginOptions>): Promise<OidcLogin>;
-}
-
-async function scene(t: Test, metadata: Record<string, unknown> = {}): Promise<Scene> {
+async function scene(t: Test, metadata: Record<string, unknown> = {}) {
   const provider = await startScriptedProvider();
   t.teardown(() => provider.close());
   Object.assign(provider.metadata, metadata);
   return {
     provider,
-    async login(changes = {}) {
+    async login(changes: Partial<OidcLoginOptions> = {}) {
       const login = await createOidcLogin({
         issuer: provider.issuer,
         clientID: 'kubernetes',
@@ -47,7 +42,7 @@ async function redeemed(t: Test, said: (nonce: string, provider: ScriptedProvide
   return begun.redeem(new URL(`${REDIRECT}?code=c&state=${begun.state}`));
 }
 
-const ok = (idToken: string | undefined): Said => ({
+const ok = (idToken: string | undefined) => ({
   body: { access_token: 'a', token_type: 'Bearer', ...(idToken && { id_token: idToken }) },
 });
 
@@ -84,9 +79,8 @@ t.test('a redirect with the response of another login is refused', async (t) => 
     'another provider': [`code=c&state=${begun.state}&iss=https://another.example`, /iss/],
     'no issuer, although the provider announces one': [`code=c&state=${begun.state}`, /iss/],
   };
-  for (const [name, [query, message]] of Object.entries(wrong)) {
+  for (const [name, [query, message]] of Object.entries(wrong))
     await t.rejects(begun.redeem(new URL(`${REDIRECT}?${query}`)), { kind: 'invalid', message }, name);
-  }
   t.same(provider.asked, [], 'no code was redeemed');
 });
 
@@ -115,13 +109,12 @@ t.test('the error contains the reason of the provider', async (t) => {
     ],
     ['no ID token', ok(undefined), { kind: 'invalid', message: /ID token|id_token/ }],
   ];
-  for (const [name, said, expected] of cases) {
+  for (const [name, said, expected] of cases)
     await t.rejects(
       redeemed(t, () => said),
       expected,
       name,
     );
-  }
 });
 
 t.test('text from the provider is cut to one short line without tokens', async (t) => {
@@ -196,7 +189,7 @@ t.test('a renewal', async (t) => {
   });
 });
 
-const error = (name: string): Said => ({ status: 400, body: { error: name } });
+const error = (name: string) => ({ status: 400, body: { error: name } });
 
 async function deviceLogin(t: Test, answer: Record<string, unknown> = {}) {
   const { provider, login } = await scene(t);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { readListOptions } from '../../../../src/kubernetes/lists/list-options.ts';
 
-t.test('a request without options gets the defaults', async (t) => {
+t.test('a request without options gets the defaults', async (t) =>
   t.same(readListOptions('', 'list'), {
     labelSelector: '',
     fieldSelector: '',
@@ -13,8 +13,8 @@ t.test('a request without options gets the defaults', async (t) => {
     timeoutSeconds: undefined,
     allowWatchBookmarks: false,
     sendInitialEvents: undefined,
-  });
-});
+  }),
+);
 
 t.test('each parameter may be given once', async (t) => {
   for (const name of ['labelSelector', 'limit', 'watch', 'pretty', 'includeObject', 'allowWatchBookmarks'])

@@ -9,16 +9,16 @@ for (const [kind, parse, term] of [
   ['label', parseLabelSelector, '!a'],
   ['field', parseFieldSelector, 'metadata.name!=a'],
 ] as const) {
-  t.test(`a ${kind} selector may have as many requirements as the limit allows`, async (t) => {
-    t.equal(parse(repeated(term, MAX_REQUIREMENTS)).length, MAX_REQUIREMENTS);
-  });
+  t.test(`a ${kind} selector may have as many requirements as the limit allows`, async (t) =>
+    t.equal(parse(repeated(term, MAX_REQUIREMENTS)).length, MAX_REQUIREMENTS),
+  );
 
-  t.test(`a ${kind} selector with more is refused`, async (t) => {
+  t.test(`a ${kind} selector with more is refused`, async (t) =>
     t.throws(() => parse(repeated(term, MAX_REQUIREMENTS + 1)), {
       code: 'RequestMalformed',
       message: `a ${kind} selector has at most 100 requirements here`,
-    });
-  });
+    }),
+  );
 }
 
 t.test('one requirement may name many values', async (t) => {

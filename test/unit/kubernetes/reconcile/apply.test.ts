@@ -1,7 +1,6 @@
 import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import type { KeystoneState } from '../../../../src/features/bindings/desired-state.ts';
-import type { KubernetesObject } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { applyPlan } from '../../../../src/kubernetes/reconcile/apply.ts';
 import { createMemoryCluster, type MemoryCluster } from '../../../support/memory-cluster.ts';
 import {
@@ -19,18 +18,18 @@ const shared = { mode: 'shared' } as const;
 const bindingsIn = (cluster: MemoryCluster) =>
   [...cluster.objects.values()].filter(({ object }) => object.kind === 'RoleBinding');
 
-async function provisioned(keystone: KeystoneState): Promise<MemoryCluster> {
+async function provisioned(keystone: KeystoneState) {
   const cluster = createMemoryCluster();
   await carryOut(cluster, await planFor(cluster, keystone, shared));
   return cluster;
 }
 
-function foreignNamespace(): KubernetesObject {
+function foreignNamespace() {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: web.id } };
 }
 
 /** Runs `step` once, before the first call of this verb on this kind. */
-function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void): void {
+function once(cluster: MemoryCluster, verb: string, kind: string, step: () => void) {
   cluster.before = (called, reference) => {
     if (called !== verb || reference.kind !== kind) return;
     cluster.before = () => {};

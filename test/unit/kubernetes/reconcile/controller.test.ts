@@ -29,7 +29,7 @@ interface SharedLease {
   released: number;
 }
 
-const sharedLease = (): SharedLease => ({ holder: '', isUnavailable: false, released: 0 });
+const sharedLease = () => ({ holder: '', isUnavailable: false, released: 0 });
 
 interface Scripted {
   /** What planning does in each run; the last one repeats. */
@@ -103,7 +103,7 @@ function setUp(t: Test, { plans = [async () => NOTHING], result = DONE, ...given
 }
 
 /** Advances the clock from timer to timer. */
-async function pass(clock: FakeClock, milliseconds: number): Promise<void> {
+async function pass(clock: FakeClock, milliseconds: number) {
   await nextTurn();
   for (let left = milliseconds; left > 0; ) {
     const step = Math.min(left, Math.max(1, clock.untilNext));

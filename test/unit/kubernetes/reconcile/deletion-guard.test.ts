@@ -1,8 +1,8 @@
 import t from 'tap';
-import { heldLosses, type Loss } from '../../../../src/kubernetes/reconcile/deletion-guard.ts';
+import { heldLosses } from '../../../../src/kubernetes/reconcile/deletion-guard.ts';
 
 /** A namespace that loses `going` of its `there` bindings. */
-function loss(namespace: string, going: number, there: number): Loss {
+function loss(namespace: string, going: number, there: number) {
   return { place: { namespace }, going, there };
 }
 
@@ -51,11 +51,10 @@ for (const [what, losses, existing, held] of [
     5,
     ['web', 'shop'],
   ],
-] as const) {
-  t.test(`the guard holds back removals: ${what}`, async (t) => {
+] as const)
+  t.test(`the guard holds back removals: ${what}`, async (t) =>
     t.same(
       heldLosses(losses, existing, SHARE).map(({ place }) => place.namespace),
       held,
-    );
-  });
-}
+    ),
+  );

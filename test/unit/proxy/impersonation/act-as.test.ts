@@ -20,6 +20,7 @@ import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { clusterRole, clusterRoleBinding, user } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
@@ -251,9 +252,9 @@ for (const group of [
   'keystone:project:p',
   'stonegate:tenant:globex',
 ])
-  t.test(`the group ${group} is refused before anything is reviewed`, async (t) => {
-    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' });
-  });
+  t.test(`the group ${group} is refused before anything is reviewed`, async (t) =>
+    t.match(await refused([AS_BOB, ['Impersonate-Group', group]]), { code: 'ImpersonationForbidden' }),
+  );
 
 t.test('a group that would change in transit is refused', async (t) => {
   const group = Buffer.from('\ufeffsystem:masters').toString('latin1');
@@ -284,9 +285,9 @@ for (const [who, identity] of [
   ['is forwarded with their own token', { ...ANONYMOUS, subject: { kind: 'upstream', user: alice } }],
   ['is anonymous', ANONYMOUS],
 ] as const)
-  t.test(`a user who ${who} cannot impersonate another user`, async (t) => {
-    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' });
-  });
+  t.test(`a user who ${who} cannot impersonate another user`, async (t) =>
+    t.match(await refused([AS_BOB], { identity }), { code: 'ImpersonationForbidden' }),
+  );
 
 t.test(
   'C114 a service account has the groups that Kubernetes gives it, unless others are requested',
@@ -324,8 +325,8 @@ t.test('in arktos mode, service accounts are refused, since they belong to the s
 });
 
 t.test('with the RBAC index, the refusal ends with what the caller’s roles nearly grant', async (t) => {
-  const impersonate = { verbs: ['impersonate'], apiGroups: [''], resources: ['users'] };
-  const read = { verbs: ['get'], apiGroups: ['rbac.authorization.k8s.io'], resources: ['*'] };
+  const impersonate = rule('impersonate', 'users');
+  const read = rule('get', '*', 'rbac.authorization.k8s.io');
   const { access } = accessIndexOf(
     clusterRole('as-carol', [{ ...impersonate, resourceNames: ['acme:carol'] }, read]),
     clusterRoleBinding('support', 'ClusterRole/as-carol', [user('acme:alice')]),

@@ -49,29 +49,21 @@ t.test('C087 a finished request with a foreign impersonation header is not sent'
     'Impersonate-Extra-x',
     'Impersonate-Something',
     'Impersonate_Uid',
-  ]) {
+  ])
     t.throws(
       () => withImpersonationHeaders([[name, 'x']], alice, options),
       { code: 'InvariantBroken' },
       name,
     );
-  }
 });
 
 t.test('C088 a finished request with a credential of the client is not sent', async (t) => {
-  for (const name of [
-    'Authorization',
-    'X-Auth-Token',
-    'X-Remote-User',
-    'x_remote_group',
-    'X-Forwarded-Host',
-  ]) {
+  for (const name of ['Authorization', 'X-Auth-Token', 'X-Remote-User', 'x_remote_group', 'X-Forwarded-Host'])
     t.throws(
       () => withImpersonationHeaders([[name, 'x']], alice, options),
       { code: 'InvariantBroken' },
       name,
     );
-  }
 });
 
 t.test('an identity without a user name is never sent', async (t) => {

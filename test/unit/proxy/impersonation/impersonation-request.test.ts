@@ -1,22 +1,23 @@
 import t from 'tap';
 import type { HeaderField } from '../../../../src/lib/header-list.ts';
 import { impersonationRequest } from '../../../../src/proxy/impersonation/impersonation-request.ts';
+import { rows } from '../../../support/rows.ts';
 
 const BOB: HeaderField = ['Impersonate-User', 'bob'];
 /** Text as a listener receives it, with one character for each byte. */
-const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+const bytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-t.test('a request without impersonation headers impersonates no user', async (t) => {
+t.test('a request without impersonation headers impersonates no user', async (t) =>
   t.equal(
     impersonationRequest([
       ['Accept', 'Impersonate-User'],
       ['X-Impersonate-User', 'bob'],
     ]),
     undefined,
-  );
-});
+  ),
+);
 
-t.test('user, uid, groups and extra are read as kubectl sends them', async (t) => {
+t.test('user, uid, groups and extra are read as kubectl sends them', async (t) =>
   t.strictSame(
     impersonationRequest([
       BOB,
@@ -28,8 +29,8 @@ t.test('user, uid, groups and extra are read as kubectl sends them', async (t) =
       ['Impersonate-Extra-Scopes', 'edit'],
     ]),
     { user: 'bob', uid: 'u-1', groups: ['devs', 'CN=a,OU=b'], extra: { scopes: ['view', 'edit'] } },
-  );
-});
+  ),
+);
 
 t.test('C040 the key of an extra is unescaped and becomes lower case', async (t) => {
   for (const key of ['Acme.example%2FReason', 'acme.example%2fREASON', '%41cme%2Eexample/reason'])
@@ -38,9 +39,9 @@ t.test('C040 the key of an extra is unescaped and becomes lower case', async (t)
     });
 });
 
-t.test('names with non-ASCII characters are decoded as UTF-8', async (t) => {
-  t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世');
-});
+t.test('names with non-ASCII characters are decoded as UTF-8', async (t) =>
+  t.equal(impersonationRequest([['Impersonate-User', bytes('Zoë 世')]])?.user, 'Zoë 世'),
+);
 
 for (const name of [
   'Impersonate',
@@ -56,27 +57,31 @@ for (const name of [
     t.throws(() => impersonationRequest([[name, 'x']]), { code: 'ImpersonationForbidden' });
   });
 
-const MALFORMED: Readonly<Record<string, readonly HeaderField[]>> = {
-  'C015 groups without a user': [['Impersonate-Group', 'devs']],
-  'C017 C085 a uid without a user': [['IMPERSONATE-uid', 'u-1']],
-  'extra without a user': [['Impersonate-Extra-scopes', 'view']],
-  'two users': [BOB, ['impersonate-user', 'carol']],
-  'the same user twice': [BOB, BOB],
-  'two uids': [BOB, ['Impersonate-Uid', '1'], ['Impersonate-Uid', '2']],
-  'an empty user': [['Impersonate-User', '']],
-  'an empty group': [BOB, ['Impersonate-Group', '']],
-  'an empty uid': [BOB, ['Impersonate-Uid', '']],
-  'an empty value of an extra': [BOB, ['Impersonate-Extra-scopes', '']],
-  'an extra without a key': [BOB, ['Impersonate-Extra-', 'x']],
-  'a key with bad escapes': [BOB, ['Impersonate-Extra-a%2', 'x']],
-  'C082 a key with other characters': [BOB, ['Impersonate-Extra-a%20b', 'x']],
-  'a key that only looks like ASCII': [BOB, ['Impersonate-Extra-%e2%84%aa', 'x']],
-  'a name that is not UTF-8': [['Impersonate-User', 'b\xf6b']],
-  'a name with an overlong encoding': [['Impersonate-User', 'system\xc0\xbaadmin']],
-  'a name with characters beyond one byte': [['Impersonate-User', '世']],
-};
-for (const [what, headers] of Object.entries(MALFORMED))
+/** What is wrong, and the header fields. */
+const MALFORMED = rows(`
+C015 groups without a user | Impersonate-Group=devs
+C017 C085 a uid without a user | IMPERSONATE-uid=u-1
+extra without a user | Impersonate-Extra-scopes=view
+two users | Impersonate-User=bob; impersonate-user=carol
+the same user twice | Impersonate-User=bob; Impersonate-User=bob
+two uids | Impersonate-User=bob; Impersonate-Uid=1; Impersonate-Uid=2
+an empty user | Impersonate-User=
+an empty group | Impersonate-User=bob; Impersonate-Group=
+an empty uid | Impersonate-User=bob; Impersonate-Uid=
+an empty value of an extra | Impersonate-User=bob; Impersonate-Extra-scopes=
+an extra without a key | Impersonate-User=bob; Impersonate-Extra-=x
+a key with bad escapes | Impersonate-User=bob; Impersonate-Extra-a%2=x
+C082 a key with other characters | Impersonate-User=bob; Impersonate-Extra-a%20b=x
+a key that only looks like ASCII | Impersonate-User=bob; Impersonate-Extra-%e2%84%aa=x
+a name that is not UTF-8 | Impersonate-User=b\xf6b
+a name with an overlong encoding | Impersonate-User=system\xc0\xbaadmin
+a name with characters beyond one byte | Impersonate-User=世`);
+for (const [what, text] of MALFORMED)
   t.test(`${what}: the request is refused as malformed`, async (t) => {
+    const headers = text.split('; ').map((field): HeaderField => {
+      const [name = '', value = ''] = field.split('=');
+      return [name, value];
+    });
     t.throws(() => impersonationRequest(headers), { code: 'RequestMalformed' });
   });
 

@@ -11,7 +11,7 @@ const OPEN = { protobuf: 'asItIs', watchEvents: 'asTheyAre' } as const;
 
 const sent = (target: string, headers: HeaderList, mode: typeof OWN | typeof OPEN = OWN) =>
   withAcceptedTypes(headers, readRequestInfo('GET', target, { hasTenantsInPaths: true }), mode);
-const accepts = (...values: string[]): HeaderList => values.map((value) => ['Accept', value] as const);
+const accepts = (...values: string[]) => values.map((value) => ['Accept', value] as const);
 
 t.test('protobuf is removed from the types that a client accepts; the others stay', async (t) => {
   for (const [given, left] of [

@@ -57,7 +57,7 @@ t.test('C154 C177 identity headers of a client are removed, in any case and with
   t.same(names(cleanClientHeaders(forged.map((name) => [name, 'x']))), []);
 });
 
-t.test('cookies of Stonegate’s origin are not forwarded to workloads', async (t) => {
+t.test('cookies of Stonegate’s origin are not forwarded to workloads', async (t) =>
   t.same(
     cleanClientHeaders([
       ['Cookie', 'a=1'],
@@ -65,8 +65,8 @@ t.test('cookies of Stonegate’s origin are not forwarded to workloads', async (
       ['Cookie2', '$Version=1'],
     ]),
     [],
-  );
-});
+  ),
+);
 
 t.test(
   'any header that begins like an impersonation header is refused if impersonation was not handled',
@@ -80,9 +80,8 @@ t.test(
       'impersonate-Extra',
       'Impersonate-Extra-scopes',
       'Impersonate',
-    ]) {
+    ])
       t.throws(() => cleanClientHeaders([[name, 'system:admin']]), { code: 'ImpersonationForbidden' }, name);
-    }
   },
 );
 

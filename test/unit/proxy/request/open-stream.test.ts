@@ -8,7 +8,7 @@ import { fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 const KEY = 'authentication.kubernetes.io/credential-id';
 const WITHHELD: ReadonlySet<string> = new Set([KEY]);
 const GRANTED: ReadonlySet<string> = new Set();
-const userWith = (extra: UserInfo['extra']): UserInfo => ({
+const userWith = (extra: UserInfo['extra']) => ({
   username: 'acme:alice',
   uid: 'u1',
   groups: [],

@@ -1,12 +1,8 @@
 import t from 'tap';
-import {
-  isWorkload,
-  type NonResourceRequest,
-  type ResourceRequest,
-} from '../../../../src/kubernetes/request-info.ts';
+import { isWorkload } from '../../../../src/kubernetes/request-info.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
 
-function parse(method: string, target: string): ResourceRequest | NonResourceRequest {
+function parse(method: string, target: string) {
   return readRequestInfo(method, target, { hasTenantsInPaths: true });
 }
 
@@ -54,51 +50,48 @@ const running = [
   ],
 ] as const;
 
-for (const [id, method, target, expected] of running) {
-  t.test(`${id} ${method} ${target} is recognized as long-running`, async (t) => {
-    t.match(parse(method, target), expected);
-  });
-}
+for (const [id, method, target, expected] of running)
+  t.test(`${id} ${method} ${target} is recognized as long-running`, async (t) =>
+    t.match(parse(method, target), expected),
+  );
 
-t.test('C058 a list of the core group is a resource request, not a non-resource get', async (t) => {
+t.test('C058 a list of the core group is a resource request, not a non-resource get', async (t) =>
   t.match(parse('GET', '/api/v1/namespaces/ns/pods'), {
     isResourceRequest: true,
     verb: 'list',
     apiGroup: '',
     resource: 'pods',
     namespace: 'ns',
-  });
-});
+  }),
+);
 
-for (const target of ['/', '/api/v1/', '/openapi/v3/apis/apps/v1', '/logs/']) {
-  t.test(`${target} names no resource`, async (t) => {
+for (const target of ['/', '/api/v1/', '/openapi/v3/apis/apps/v1', '/logs/'])
+  t.test(`${target} names no resource`, async (t) =>
     t.strictSame(parse('PUT', target), {
       isResourceRequest: false,
       verb: 'put',
       rawPath: target,
       rawQuery: '',
-    });
-  });
-}
+    }),
+  );
 
-t.test('C214 a tenant in the query is ignored', async (t) => {
+t.test('C214 a tenant in the query is ignored', async (t) =>
   t.match(parse('GET', '/api/v1/pods?tenant=t2&user_id=root&target=x'), {
     tenant: '',
     resource: 'pods',
     name: '',
-  });
-});
+  }),
+);
 
-for (const tenant of ['*', 'acme%3Fx', 'Acme', 'a'.repeat(64), 'a:b']) {
+for (const tenant of ['*', 'acme%3Fx', 'Acme', 'a'.repeat(64), 'a:b'])
   t.test(`C160 ${tenant} cannot be the name of a tenant, and a path that names it is refused`, async (t) => {
     for (const path of [`/api/v1/tenants/${tenant}/pods`, `/apis/apps/v1/watch/tenants/${tenant}/x/y/z`])
       t.throws(() => parse('GET', path), { code: 'RequestMalformed', http: 400 });
   });
-}
 
-t.test('the path may name the tenant "all"', async (t) => {
-  t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' });
-});
+t.test('the path may name the tenant "all"', async (t) =>
+  t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' }),
+);
 
 for (const [target, expected] of [
   ['/api/v1/namespaces/ns/pods/p/proxy/x', true],
@@ -109,11 +102,10 @@ for (const [target, expected] of [
   ['/api/v1/namespaces/ns/configmaps/c/proxy', false],
   ['/apis/example.com/v1/namespaces/ns/pods/p/proxy', false],
   ['/proxy/x', false],
-] as const) {
-  t.test(`${target} is answered by ${expected ? 'a workload' : 'the API server'}`, async (t) => {
-    t.equal(isWorkload(parse('GET', target)), expected);
-  });
-}
+] as const)
+  t.test(`${target} is answered by ${expected ? 'a workload' : 'the API server'}`, async (t) =>
+    t.equal(isWorkload(parse('GET', target)), expected),
+  );
 
 t.test('if tenants are not read from the path, they are an ordinary resource', async (t) => {
   const info = readRequestInfo('GET', '/api/v1/tenants/t1/pods', { hasTenantsInPaths: false });
@@ -125,28 +117,27 @@ for (const target of [
   '/api/v1//namespaces',
   '//api/v1/pods',
   '/api/v1/namespaces//pods/p/proxy/x',
-]) {
-  t.test(`C130 C204 the empty segment in ${target} is refused`, async (t) => {
-    t.throws(() => parse('GET', target), { code: 'RequestMalformed' });
-  });
-}
+])
+  t.test(`C130 C204 the empty segment in ${target} is refused`, async (t) =>
+    t.throws(() => parse('GET', target), { code: 'RequestMalformed' }),
+  );
 
 t.test('the path after a proxy subresource is unchanged, including its trailing slash', async (t) => {
   const target = '/api/v1/namespaces/ns/pods/p/proxy//a/b%2Fc/%74/';
   t.match(parse('GET', target), { rawPath: target, namespace: 'ns', name: 'p', subresource: 'proxy' });
 });
 
-t.test('a dot segment after a proxy subresource is refused', async (t) => {
-  t.throws(() => parse('GET', '/api/v1/namespaces/ns/pods/p/proxy/a/%2e%2e/b'), { code: 'RequestMalformed' });
-});
+t.test('a dot segment after a proxy subresource is refused', async (t) =>
+  t.throws(() => parse('GET', '/api/v1/namespaces/ns/pods/p/proxy/a/%2e%2e/b'), { code: 'RequestMalformed' }),
+);
 
-t.test('C151 a non-resource path that contains a resource path is not a resource request', async (t) => {
-  t.equal(parse('GET', '/metrics/api/v1/pods').isResourceRequest, false);
-});
+t.test('C151 a non-resource path that contains a resource path is not a resource request', async (t) =>
+  t.equal(parse('GET', '/metrics/api/v1/pods').isResourceRequest, false),
+);
 
-t.test('an unknown method has no verb', async (t) => {
-  t.match(parse('constructor', '/api/v1/pods'), { verb: '' });
-});
+t.test('an unknown method has no verb', async (t) =>
+  t.match(parse('constructor', '/api/v1/pods'), { verb: '' }),
+);
 
 t.test('a query with more parameters than any client sends is refused', async (t) => {
   const query = (count: number) => `/api/v1/pods?${Array.from({ length: count }, () => 'a').join('&')}`;

@@ -40,7 +40,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
     },
   };
   const checked: StreamCredential[] = [];
-  const check = { now: async (_: StreamCredential): Promise<void> => {}, permits: (_: OpenStream) => true };
+  const check = { now: async (_: StreamCredential) => {}, permits: (_: OpenStream) => true };
   const lifetimes = new StreamLifetimes({
     registry,
     settings,
@@ -55,7 +55,7 @@ function setUp({ fraction = 0, settings = SETTINGS } = {}) {
     logger: silentLogger,
   });
   /** Advances the clock second by second, so that actions that are due run in between. */
-  const pass = async (milliseconds: number): Promise<void> => {
+  const pass = async (milliseconds: number) => {
     for (let passed = 0; passed < milliseconds; passed += 1_000) {
       clock.advance(1_000);
       await new Promise((resolve) => setImmediate(resolve));

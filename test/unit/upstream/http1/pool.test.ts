@@ -14,7 +14,7 @@ import {
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const IDLE_TIMEOUT = 60_000;
-const answer = (content: string, ...fields: string[]): string =>
+const answer = (content: string, ...fields: string[]) =>
   ['HTTP/1.1 200 OK', `Content-Length: ${content.length}`, ...fields, '', content].join('\r\n');
 const WHOLE: readonly HandlerCall[] = ['onSent', 'onHead', 'onData', 'onEnd'];
 
@@ -22,7 +22,7 @@ interface Ends extends TestPool {
   readonly server: RawServer;
 }
 
-async function poolFor(test: Test, max?: number, scheme = 'http'): Promise<Ends> {
+async function poolFor(test: Test, max?: number, scheme = 'http') {
   const server = await startRawServer();
   const made = createTestPool({ server: `${scheme}://127.0.0.1:${server.port}` }, max);
   test.teardown(async () => {
@@ -46,7 +46,7 @@ t.test('a connection', async (t) => {
     ['that the server is about to close', answer('', 'Connection: close')],
     ['that the server keeps for hardly longer than a request may take', answer('', 'Keep-Alive: timeout=2')],
     ['that has sent a second response to one request', answer('').repeat(2)],
-  ] as const) {
+  ] as const)
     t.test(`${name} is not used again`, async (t) => {
       const ends = await poolFor(t);
       const one = ends.ask({ target: '/one' });
@@ -62,7 +62,6 @@ t.test('a connection', async (t) => {
       t.equal(two.content, 'right');
       t.notMatch(connection.received, '/two');
     });
-  }
 
   t.test('is not used if bytes arrived on it without a request', async (t) => {
     const ends = await poolFor(t);
@@ -413,14 +412,13 @@ t.test('a TLS session', async (t) => {
   const connection = { server: `https://127.0.0.1:${address.port}`, ca: authority.cert };
   t.teardown(() => server.close());
 
-  const askTwice = async ({ ask, sockets }: TestPool): Promise<boolean[]> => {
+  const askTwice = async ({ ask, sockets }: TestPool) => {
     const reused: boolean[] = [];
-    for (const target of ['/1', '/2']) {
+    for (const target of ['/1', '/2'])
       await ask({ target }, (call) => {
         const socket = sockets.at(-1);
         if (call === 'onHead') reused.push(socket instanceof TLSSocket && socket.isSessionReused());
       }).ended;
-    }
     return reused;
   };
 

@@ -10,7 +10,7 @@ function setUp() {
   const clock = createFakeClock();
   const refused: PendingRequest[] = [];
   const queue = new RequestQueue(clock, TIMEOUT, (request) => refused.push(request));
-  const create = (): PendingRequest =>
+  const create = () =>
     new PendingRequest({ method: 'GET', head: '', framing: 'none' }, new Recorder(), () => undefined);
   return { clock, refused, queue, create };
 }

@@ -1,12 +1,12 @@
 /** Single forms of responses; `properties/response-parser.test.ts` compares any bytes with Node's parser. */
 import t from 'tap';
 import { MAX_HEADER_BYTES } from '../../../../src/upstream/http1/response-parser.ts';
-import { type OurReading, readByUs } from '../../../support/raw-http/our-reading.ts';
+import { readByUs } from '../../../support/raw-http/our-reading.ts';
 
-const read = (text: string, method = 'GET'): OurReading => readByUs([Buffer.from(text, 'latin1')], method);
+const read = (text: string, method = 'GET') => readByUs([Buffer.from(text, 'latin1')], method);
 /** A response with these fields and no body. */
-const head = (...fields: string[]): string => ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
-const empty = (...fields: string[]): string => head('Content-Length: 0', ...fields);
+const head = (...fields: string[]) => ['HTTP/1.1 200 OK', ...fields, '', ''].join('\r\n');
+const empty = (...fields: string[]) => head('Content-Length: 0', ...fields);
 
 t.test('a response', async (t) => {
   for (const [name, response, reading] of [
@@ -49,9 +49,7 @@ t.test('a response', async (t) => {
       { content: '', persistent: true },
     ],
   ] as const)
-    t.test(name, async (t) => {
-      t.match(read(response), { ...reading, ended: 1, refusal: undefined });
-    });
+    t.test(name, async (t) => t.match(read(response), { ...reading, ended: 1, refusal: undefined }));
 
   t.test('to HEAD has no body, whatever its fields', async (t) => {
     for (const fields of [['Content-Length: 9'], ['Transfer-Encoding: chunked'], []])
@@ -139,9 +137,9 @@ t.test('the connection is given up for', async (t) => {
       'chunk extensions or trailers that are too long',
     ],
   ] as const)
-    t.test(`a chunk ${name}`, async (t) => {
-      t.match(read(head('Transfer-Encoding: chunked') + content), { ended: 0, status: 200, refusal });
-    });
+    t.test(`a chunk ${name}`, async (t) =>
+      t.match(read(head('Transfer-Encoding: chunked') + content), { ended: 0, status: 200, refusal }),
+    );
 
   t.test('a head that is too long, in one piece or with interim responses', async (t) => {
     const refusal = 'a head that is too long';
