@@ -4,93 +4,19 @@
  * their reuse.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
 import t, { type Test } from 'tap';
 import { buildAdmissionListener } from '../../../src/app/build-listeners.ts';
-import { defaultConfiguration } from '../../../src/app/configuration.ts';
 import { FEATURES } from '../../../src/app/features.ts';
 import { createServing } from '../../../src/app/serving.ts';
 import { createAdmissionUpstream } from '../../../src/app/upstream.ts';
 import { commandRuntime } from '../../../src/config/build.ts';
 import { type GenerationBuilder, Generations } from '../../../src/config/generation.ts';
-import { createPortalState } from '../../../src/features/portal/build.ts';
-import { ResponseMemory } from '../../../src/limits/response-memory.ts';
-import { StreamRegistry } from '../../../src/proxy/streams/stream-registry.ts';
-
-const SECTIONS = {
-  authentication: {
-    keystone: {
-      url: 'https://keystone.example.com/v3',
-      caFile: 'ca.crt',
-      serviceCredential: {
-        applicationCredential: { id: 'a', secret: { fromFile: 'secret' } },
-      },
-      roleAssignments: {},
-    },
-    jwt: [
-      {
-        issuer: { url: 'https://issuer.example.com', audiences: ['kubernetes'], caFile: 'ca.crt' },
-        claimMappings: { username: { claim: 'email', prefix: 'corp:' } },
-        tenant: { value: 'acme' },
-        login: { name: 'corp', displayName: 'Corp', clientID: 'kubernetes' },
-      },
-    ],
-    tokenReview: { tenant: 'acme' },
-  },
-  publishing: { namespaces: ['shared'] },
-  access: { index: true, authorizers: ['Node', 'RBAC'] },
-  cache: { redis: { url: { fromFile: 'redis' } }, sealingKeys: [{ fromFile: 'key' }] },
-  limits: { perTenant: { perSecond: 10, burst: 100 } },
-  portal: {
-    bind: '0.0.0.0:8443',
-    tls: { certFile: 'tls.crt', keyFile: 'tls.key' },
-    publicURL: 'https://login.example.com',
-    kubernetes: { name: 'demo', server: 'https://kubernetes.example.com', caFile: 'ca.crt' },
-    oidc: [{ name: 'corp', clientSecret: { fromFile: 'secret' } }],
-  },
-  admission: { bind: '0.0.0.0:8445', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-  quota: { default: { pods: '1' }, keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods' } } },
-  tokens: {},
-  members: {},
-  traces: {
-    endpoint: 'https://collector.example.com/v1/traces',
-    caFile: 'ca.crt',
-    headers: { Authorization: { fromFile: 'secret' } },
-  },
-  usage: {},
-};
-
-const WEBHOOK = {
-  bind: '0.0.0.0:8444',
-  tls: { certFile: 'tls.crt', keyFile: 'tls.key', clientCAFile: 'ca.crt' },
-  policy: { configMap: { name: 'policy' } },
-};
-const BINDINGS = { credential: { tokenFile: 'provisioner' } };
-
-/** What exists in one mode only, or not beside something else. */
-const SECTIONS_OF = {
-  arktos: {
-    authorization: {
-      abacPolicyFile: 'policies',
-      crossTenantPolicies: true,
-      tenantAdministrations: true,
-      administrations: [],
-    },
-    bindings: { ...BINDINGS, provision: 'onRequest' },
-    webhook: { ...WEBHOOK, sync: { configMap: { name: 'sync' } } },
-  },
-  shared: {
-    bindings: { ...BINDINGS, provision: 'periodic' },
-    webhook: { ...WEBHOOK, usernames: 'legacy', sync: { file: 'sync' } },
-  },
-};
-
-const KEY = Buffer.alloc(32, 1).toString('base64');
-const FILES: Readonly<Record<string, Buffer>> = {
-  'ca.crt': Buffer.from(rootCertificates[0] ?? ''),
-  sync: Buffer.from('data-types-to-sync: [projects]'),
-};
-const SECRETS: Readonly<Record<string, string>> = { redis: 'redis://127.0.0.1:1', key: KEY };
+import {
+  completeConfiguration,
+  contentOf,
+  secretOf,
+  servingProcess,
+} from '../../support/complete-configuration.ts';
 
 /** The object with a record of each read of a value in it. */
 function recorded<T extends object>(object: T, path: string, seen: (path: string) => void): T {
@@ -156,12 +82,12 @@ function createRecording<C extends object>(t: Test, complete: C) {
       references: [],
       file(name: string) {
         record(`file ${name}`);
-        return FILES[name] ?? Buffer.from('content');
+        return contentOf(name);
       },
       secret(source: object) {
         const name = 'fromFile' in source ? String(source.fromFile) : '';
         record(`secret ${name}`);
-        return SECRETS[name] ?? 'secret';
+        return secretOf(name);
       },
       digest: '',
       identityDigest: '',
@@ -176,30 +102,13 @@ function createRecording<C extends object>(t: Test, complete: C) {
 const built = new Set<string>();
 
 for (const mode of ['arktos', 'shared'] as const) {
-  const complete = defaultConfiguration({ ...SECTIONS, ...SECTIONS_OF[mode], tenancy: { mode } });
+  const complete = completeConfiguration(mode);
 
   t.test(`each component reads only what decides about its reuse (${mode})`, async (t) => {
     const recording = createRecording(t, complete);
     const { loaded, runtime } = recording;
-    const observer = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
-    recording.build((generation) =>
-      createServing(
-        { loaded, runtime, generation },
-        {
-          observer,
-          startedAt: 0,
-          streams: new StreamRegistry({ ...runtime, limits: complete.limits.streams }),
-          responseMemory: new ResponseMemory(),
-          portal: createPortalState(runtime, observer),
-          hasWebhook: true,
-          inForce: () => {
-            throw new Error('nothing is in force');
-          },
-          memberships: () => {},
-          keep: false,
-        },
-      ),
-    );
+    const process = servingProcess(runtime, complete);
+    recording.build((generation) => createServing({ loaded, runtime, generation }, process));
     for (const name of recording.built) built.add(name);
     t.same(recording.stray, []);
   });
