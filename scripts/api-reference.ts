@@ -36,11 +36,12 @@ function introduction(kind: string, description: string, requests: string): stri
 }
 
 function requestsOf(resource: OwnResource): string {
-  const { name, namespaced, right } = resource;
+  const { name, namespaced, right, needs } = resource;
   const path = ownPath(name, namespaced ? { namespace: 'NAMESPACE' } : {});
   const place = namespaced ? 'in the namespace' : RIGHTS[right ?? 'tenant'];
   const needed = right === undefined ? 'Every user may ask.' : `Needs \`create\` on \`${name}\` ${place}.`;
-  return `\`${methodsOf(resource).join('`, `')}\` \`${path}\`. ${needed}`;
+  const served = needs ? ` Served with \`${needs.setting}\`.` : '';
+  return `\`${methodsOf(resource).join('`, `')}\` \`${path}\`. ${needed}${served}`;
 }
 
 function fields(schemas: Readonly<Record<string, z.ZodType>>): string[] {
