@@ -34,7 +34,7 @@ export interface QuotaStatusOptions {
 }
 
 /** Milliseconds after which a kind is listed again of which another process has seen more. */
-const RENEWAL = 5_000;
+const RENEWAL = 60_000;
 
 /** The object's revision at the API server by the id of its reservation, 0 if there is none. */
 export type FoundObjects = ReadonlyMap<string, number>;

@@ -11,7 +11,6 @@ import { resourceName } from '../../kubernetes/published-objects.ts';
 import { TENANT_KEY } from '../../kubernetes/reserved-names.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { fieldAt } from '../../lib/json-object.ts';
-import { CancellableSingleFlight } from '../../lib/single-flight.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
@@ -39,13 +38,10 @@ export function createQuotaTenants({
   readonly clock: Clock;
 }): QuotaTenantOf {
   const known = createExpiringCache<string>({ maxEntries: MAX_NAMESPACES, clock });
-  const reads = new CancellableSingleFlight<string | undefined>((signal) => signal.reason);
 
   async function tenantOfNamespace(name: string, signal: AbortSignal): Promise<string | undefined> {
-    return known.get(name) ?? reads.do(name, signal, (signal) => readTenantOf(name, signal));
-  }
-
-  async function readTenantOf(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const cached = known.get(name);
+    if (cached !== undefined) return cached;
     const tenant = tenantIn(await objects.get(KINDS.Namespace, {}, name, signal), tenancy);
     if (tenant !== undefined) known.set(name, tenant, clock.now() + MAX_AGE);
     return tenant;

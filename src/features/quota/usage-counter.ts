@@ -119,6 +119,8 @@ export class UsageCounter {
   /** Writes what has changed. @returns what could not be written */
   async write(signal: AbortSignal): Promise<readonly Failure[]> {
     if (!this.isComplete) return [];
+    const names = new Set(this.quotas().map(({ metadata }) => metadata.name));
+    for (const name of this.#settled.keys()) if (!names.has(name)) this.#settled.delete(name);
     const unlisted = [...this.unlisted].join();
     if (unlisted !== this.#unlisted) this.#settled.clear();
     this.#unlisted = unlisted;
