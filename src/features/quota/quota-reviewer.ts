@@ -96,15 +96,15 @@ function verdictOn(
   const fields = tenant === undefined ? {} : { tenant };
   if (refusal === undefined) return { response: { uid, allowed: true }, result: 'allowed', fields };
   const { message, retryAfterSeconds, ...status } = refusal;
-  const said = { ...fields, rules: ['quota'], reason: message };
+  const refused = { ...fields, rules: ['quota'], reason: message };
   if (mode === 'warn') {
     const response = { uid, allowed: true, warnings: [message.slice(0, 250)] };
-    return { response, result: 'warned', fields: said };
+    return { response, result: 'warned', fields: refused };
   }
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return {
     response: { uid, allowed: false, status: { status: 'Failure', ...status, message, ...details } },
     result: refusal.code === 403 ? 'denied' : 'error',
-    fields: said,
+    fields: refused,
   };
 }

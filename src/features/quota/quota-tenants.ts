@@ -21,7 +21,7 @@ export type QuotaTenancy = Pick<TenancyConfiguration, 'facts' | 'systemTenant'>;
 
 /**
  * @returns undefined for an object of no tenant
- * @throws StatusError if the API server does not tell
+ * @throws StatusError if the API server does not respond, or refuses
  */
 export type QuotaTenantOf = (request: AdmissionRequest, signal: AbortSignal) => Promise<string | undefined>;
 
@@ -60,7 +60,7 @@ export function createQuotaTenants({
 }
 
 /**
- * The system tenant has no quota, and another text than the name of a tenant can be no name of a TenantQuota.
+ * The system tenant has no quota. A text that is no name of a tenant cannot be the name of a TenantQuota.
  *
  * @param object a namespace; on Arktos any object
  * @returns undefined if it belongs to no tenant

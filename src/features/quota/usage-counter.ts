@@ -166,7 +166,8 @@ export class UsageCounter {
     let quota: TenantQuota | undefined = listed;
     for (let count = 1; count <= ATTEMPTS && quota !== undefined; count += 1) {
       const next = await this.#nextStatus(quota, signal, attempt);
-      // Reservations end with time, and another writer's lead with the next event.
+      // Reservations end with time, so a quota that has some is looked at again. If another replica has seen
+      // more, the next event that arrives here causes that.
       if (next === undefined || signal.aborted) return isSettled(quota);
       if (!next.isUrgent && clock.monotonic() - (this.#writtenAt.get(tenant) ?? -LAZY) < LAZY) return false;
       const changed = { ...quota, status: next.status };
