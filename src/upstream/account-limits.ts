@@ -72,16 +72,16 @@ export interface AccountLimits {
   /** The part of them that the account may use, if it may not use all. */
   partOf(account: Account): Semaphore | undefined;
   /**
-   * Call it before `begin`, once for all parts of a watch: one that is refused half-way would have used up
-   * the rate of those that could have begun.
+   * Checks the rates of a tenant before `begin`, once for all parts of a watch: a watch that is refused
+   * half-way would have used up the rate of others that could have begun.
    *
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests
    */
   admit(account: Account, isLongRunning: boolean): void;
-  /** A long-running request is sent. */
+  /** Counts a long-running request that is going to be sent. */
   begin(account: Account): void;
-  /** It was not sent, since the API server could not be reached: it has cost the API server nothing. */
+  /** Takes `begin` back for a request that was never sent, and so has cost the API server nothing. */
   notBegun(account: Account): void;
   /** A request of the account caused its connection to be closed. */
   closed(account: Account): void;
