@@ -15,8 +15,8 @@ import type { Telemetry } from '../../lib/telemetry.ts';
 import { type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import { QUOTA_REVIEWS } from './metrics.ts';
 import { forbidden, type QuotaRefusal, refusalOf } from './quota-refusal.ts';
-import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
-import { UNKNOWN_REVISION } from './reservation.ts';
+import type { QuotaTenantOf } from './quota-tenants.ts';
+import { objectIDOf, UNKNOWN_REVISION } from './reservation.ts';
 import type { Reservations } from './reservations.ts';
 
 export interface QuotaReviewerOptions {
@@ -52,7 +52,7 @@ async function refusalBy(
   signal: AbortSignal,
 ): Promise<QuotaRefusal | undefined> {
   const { object, oldObject, operation, isDryRun } = request;
-  const id = identityOf(object);
+  const id = objectIDOf(object);
   // A deletion asks for nothing.
   if (id === undefined) return undefined;
   const resource = resourceName(request);

@@ -15,7 +15,6 @@ import { CancellableSingleFlight } from '../../lib/single-flight.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
-import { objectID } from './reservation.ts';
 
 export type QuotaTenancy = Pick<TenancyConfiguration, 'facts' | 'systemTenant'>;
 
@@ -71,10 +70,4 @@ export function tenantIn(object: unknown, tenancy: QuotaTenancy): string | undef
     : metadataOf(object).tenant;
   const isTenant = typeof tenant === 'string' && isTenantName(tenant) && tenant !== operatorTenant(tenancy);
   return isTenant ? tenant : undefined;
-}
-
-/** @returns the id of a reservation of the object; undefined for what is no stored or new object */
-export function identityOf(object: unknown): string | undefined {
-  const { tenant = '', namespace = '', name = '', uid } = metadataOf(object);
-  return typeof uid === 'string' ? objectID(String(tenant), String(namespace), String(name), uid) : undefined;
 }

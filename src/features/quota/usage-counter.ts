@@ -14,8 +14,7 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { RequestedTotals } from '../usage/feature.ts';
 import { CountedInformers, type CountedInformersOptions } from './counted-informers.ts';
 import { type NextStatus, QuotaStatuses } from './quota-status.ts';
-import { identityOf } from './quota-tenants.ts';
-import type { Reservation } from './reservation.ts';
+import { objectIDOf, type Reservation } from './reservation.ts';
 import type { StoredQuotas } from './stored-quotas.ts';
 import { TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 import { type PlaceOwner, UsageStore } from './usage-store.ts';
@@ -209,7 +208,7 @@ export class UsageCounter {
       namespace: kind.namespaced ? namespace : undefined,
     });
     const metadata = await objects.getMetadata(kind, place, name, signal);
-    return identityOf({ metadata }) === id ? readRevision(metadata?.resourceVersion) : 0;
+    return objectIDOf({ metadata }) === id ? readRevision(metadata?.resourceVersion) : 0;
   }
 }
 
