@@ -23,24 +23,24 @@ export const CHART_RBAC = 'config/charts/stonegate/files/rbac.json';
 /** The text of the chart's file: rights by what they depend on, and the names that templates compare. */
 export function chartRBAC(): string {
   const content = {
-    /** Of each tenancy mode: conditions of rights are among them. */
+    /** The facts of each tenancy mode, which conditions of rights name. */
     facts: TENANCY_FACTS,
-    /** Of the fields that rights depend on, those that the configuration need not write. */
+    /** The defaults of fields that rights depend on, since a configuration may leave these fields out. */
     defaults: defaults(),
     impersonator: RIGHTS.map(({ when, rule }) => ({ when, rule })),
     extraKeys: { ...OWN_EXTRA_KEYS, jwt: [CREDENTIAL_ID_KEY] },
-    /** Of each feature, where the configuration names ConfigMaps with its rules. */
+    /** By feature, the paths at which the configuration names ConfigMaps with its rules. */
     ruleConfigMaps: Object.fromEntries(
       DEFINITIONS.flatMap(({ name, ruleConfigMaps }) => (ruleConfigMaps ? [[name, ruleConfigMaps]] : [])),
     ),
     provisioner: PROVISIONER_RIGHTS.map(namedKinds),
-    /** When something is written beside what is provisioned. */
+    /** The conditions under which another feature than provisioning writes at the API server. */
     writes: distinct(
       DEFINITIONS.filter(({ name }) => name !== 'bindings').flatMap(({ provisionerRights = [] }) =>
         provisionerRights.map(({ when }) => when),
       ),
     ),
-    /** When custom resources are stored. */
+    /** The conditions under which custom resources are stored. */
     stores: distinct(
       DEFINITIONS.flatMap(({ storedKinds = [] }) => storedKinds).map(({ modes = [], when }) => [
         ...modes,

@@ -1,13 +1,13 @@
 /**
- * What a process serves that serves the admission webhook and nothing else. It waits for no other server, and
- * so is there before the API server is.
+ * The program of a process that serves the admission webhook and nothing else. It waits for no other server,
+ * so that it can serve before the API server does.
  */
 import type { Program, Served } from './app.ts';
 import { buildAdmissionListener } from './build-listeners.ts';
 import { type LoadedAdmission, loadAdmission } from './configuration.ts';
 import { createAdmissionUpstream } from './upstream.ts';
 
-/** Milliseconds for which requests are still accepted, until the API servers have learned of the end. */
+/** Milliseconds for which requests are still accepted, until the API servers know that the process ends. */
 const DRAIN = 5_000;
 /** Milliseconds; API servers wait five seconds for a verdict. */
 const SHUTDOWN_GRACE = 10_000;

@@ -48,7 +48,7 @@ export interface ProgramStart<L, S> extends Required<Pick<AppOptions<L>, 'loaded
   readonly generations: Generations<S>;
 }
 
-/** `drain`, `grace` and `afterwards` have the meaning that they have in a shutdown. */
+/** For `drain`, `grace` and `afterwards` see `ShutdownOptions`. */
 export interface OpenProgram<L, S> extends Pick<ShutdownOptions, 'drain' | 'grace' | 'afterwards'> {
   /** @throws Error if a part of the configuration cannot be used */
   build(next: L, generation: GenerationBuilder): S;
@@ -126,7 +126,7 @@ export async function createApp<L extends LoadedProcess, S extends Served>(
     close: (drain = false) => shutdown.begin(drain),
   };
 
-  /** The first generation, and what serves it. */
+  /** Builds the first generation and opens its listeners. */
   async function openListeners(): Promise<Listeners> {
     try {
       generations.replace((generation) => opened.build(loaded, generation));
@@ -139,8 +139,8 @@ export async function createApp<L extends LoadedProcess, S extends Served>(
   }
 
   /**
-   * Everything that can fail comes before everything that has an effect. It is synchronous: no request is
-   * served between.
+   * Everything that can fail comes before everything that has an effect. The function is synchronous, so that
+   * no request is served in between.
    */
   function apply(next: L): void {
     let setTLS = () => {};

@@ -22,7 +22,7 @@ export interface ServedListener
   readonly name: string;
 }
 
-/** A process has at least one. */
+/** The listeners of a process, which has at least one. */
 export type ServedListeners = readonly [ServedListener, ...ServedListener[]];
 
 export interface Listeners {
@@ -48,7 +48,7 @@ export interface Listeners {
 }
 
 /**
- * @param inForce those of the configuration in force when a request arrives
+ * @param inForce returns the listeners of the configuration in force; called when a request arrives
  * @param onStep called with each step of the start before it begins
  * @throws Error if an address is taken; then all listeners are closed
  */
@@ -106,7 +106,7 @@ function notConfigured(name: string): Promise<never> {
  *
  * @param defaults for what the feature leaves out
  * @param serve undefined if the feature is not configured, or needs a restart
- * @returns undefined without a listener or what serves it
+ * @returns undefined if the feature declares no listener, or nothing serves its requests
  */
 export function featureListener<C>(
   { name, listener }: Pick<FeatureDefinition<z.ZodRawShape, C, Parts>, 'name' | 'listener'>,

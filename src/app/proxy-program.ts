@@ -1,5 +1,5 @@
 /**
- * What a process serves that serves everything: the API, and the portal and the webhooks at addresses of
+ * The program of a process that serves everything: the API, and the portal and the webhooks at addresses of
  * their own. What a configuration describes is built in `serving.ts`; what outlives all configurations is
  * created here.
  */
@@ -19,7 +19,7 @@ import { type OpenUsage, openUsage } from './open-usage.ts';
 import { createServing, type Serving, type ServingProcess } from './serving.ts';
 
 export interface ProxyOptions {
-  /** Whether roles and bindings of features that are switched off stay. */
+  /** Whether what Stonegate made for a feature stays if the configuration does not have it any more. */
   readonly keep?: boolean;
 }
 
@@ -71,7 +71,7 @@ async function open(start: ProxyStart, keep: boolean): Promise<OpenProgram<Loade
     afterwards: [
       { name: 'probe', close: () => probe.stop() },
       { name: 'streams', close: () => lifetimes?.stop() },
-      // The last records say what pods request, as long as a component counts it.
+      // The last records of usage contain what pods request, which one of the components counts.
       { name: 'usage', close: async () => usage?.close() },
       { name: 'components', close: () => generations.close() },
       { name: 'audit', close: () => audit.close() },
@@ -127,7 +127,7 @@ function createProbe({ loaded, runtime, generations }: ProxyStart): ApiServerPro
   const { logger } = runtime;
   const fetcher = () => generations.current.upstream;
 
-  /** A mode for another kind of API server makes every request fail, and nothing else tells. */
+  /** A mode for another kind of API server makes every request fail, and nothing else reports the cause. */
   async function warnOfMode(signal: AbortSignal): Promise<void> {
     try {
       const problem = await modeProblem(loaded.configuration.tenancy, fetcher(), signal);

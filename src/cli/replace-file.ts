@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** @param text called once the file can be written, if it is a function */
+/** @param text a function is called once the file is known to be writable */
 export async function replaceFile(target: string, text: string | (() => Promise<string>)): Promise<void> {
   const next = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
   try {

@@ -14,7 +14,7 @@ import {
 } from '../lib/schema-fields.ts';
 import { TENANT_QUEUE_BYTES } from '../limits/memory-bounds.ts';
 
-/** What bounds each process. */
+/** Limits that each process applies by itself. */
 const processFields = {
   unknownCredentials: z
     .strictObject({
@@ -66,7 +66,7 @@ const costs = z.strictObject({
   connect: count.default(10).describe('Exec, attach, port-forward, proxy, and a log that is followed.'),
 });
 
-/** What bounds the rate of requests. */
+/** Rates, which the processes with one Redis share. */
 const rateFields = {
   perTenant: rate.exactOptional().describe('Rate of the requests of one tenant; without it unlimited.'),
   perUser: rate
@@ -90,19 +90,19 @@ export type RatesConfiguration = Output<typeof rates>;
 
 export const limitsSchema = z
   .strictObject({ ...processFields, ...rateFields })
-  .superRefine(refuseUnaffordable);
+  .superRefine(refuseSmallBursts);
 
 /** A request that costs more than the burst would never be admitted. */
-function refuseUnaffordable(limits: RatesConfiguration, context: z.core.$RefinementCtx): void {
-  const dearest = dearestOf(limits);
+function refuseSmallBursts(limits: RatesConfiguration, context: z.core.$RefinementCtx): void {
+  const highest = highestCost(limits);
   const bursts: readonly (readonly [path: readonly string[], burst: number | undefined])[] = [
     [['perTenant'], limits.perTenant?.burst],
     [['perUser'], limits.perUser?.burst],
     ...Object.entries(limits.tenants).map(([name, { burst }]) => [['tenants', name], burst] as const),
   ];
-  for (const [path, burst = dearest] of bursts) {
-    if (burst >= dearest) continue;
-    const message = `expected at least ${dearest}, the highest of limits.costs, found ${burst}: a request that costs more would never be admitted`;
+  for (const [path, burst = highest] of bursts) {
+    if (burst >= highest) continue;
+    const message = `expected at least ${highest}, the highest of limits.costs, found ${burst}: a request that costs more would never be admitted`;
     context.addIssue({ code: 'custom', ...sentenceAt(message, path) });
   }
 }
@@ -112,7 +112,6 @@ function sentenceAt(message: string, path: readonly string[]) {
   return { ...issue, message: error };
 }
 
-/** The highest cost of a request. */
-export function dearestOf({ costs }: Pick<RatesConfiguration, 'costs'>): number {
+export function highestCost({ costs }: Pick<RatesConfiguration, 'costs'>): number {
   return Math.max(...Object.values(costs));
 }

@@ -25,11 +25,11 @@ export interface FilesAndSecrets {
 /** A kind of objects that Stonegate stores at the API server. */
 export interface StoredKind {
   readonly definition: CustomResource;
-  /** Facts of the tenancy modes that have it; every mode by default. */
+  /** Conditions on the tenancy mode without which the kind is not stored; every mode stores it by default. */
   readonly modes?: readonly Condition[];
   /** The section of the configuration that needs it. */
   readonly section: string;
-  /** When that section does. */
+  /** The conditions under which that section needs it. */
   readonly when: readonly Condition[];
   /** What happens as long as the API server does not have it. */
   readonly consequence: string;

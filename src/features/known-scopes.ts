@@ -1,11 +1,11 @@
 /**
- * Keystone's projects and domains for what two features show, members and who-can: without them the groups
- * are still right.
+ * Keystone's projects and domains, by whose names `members` and `who-can` show groups. If Keystone cannot be
+ * asked, both features show ids instead.
  */
 import { StatusError } from '../errors/status-error.ts';
 import type { Scopes } from '../proxy/subject-owner.ts';
 
-/** @returns undefined if Keystone cannot be asked: then groups are shown by their ids */
+/** @returns undefined if Keystone cannot be asked; then `warnings` has one more */
 export async function knownScopes(
   keystone: { scopes(): Promise<Scopes> } | undefined,
   warnings: string[],

@@ -1,8 +1,10 @@
 /**
- * The rule that whatever writes to the API server needs the provisioning credential.
+ * What features share that write at the API server: they need the provisioning credential, and some of them
+ * the UIDs of tenants.
  */
 import type { CredentialFiles } from '../config/core-configuration.ts';
 import type { Rule } from '../config/problem.ts';
+import { type Condition, type Right, rule } from '../kubernetes/right.ts';
 
 /** What has the provisioning credential. */
 export interface Provisioning {
@@ -10,7 +12,7 @@ export interface Provisioning {
 }
 
 /**
- * Whatever writes to the API server needs the provisioning credential.
+ * The rule that whatever writes at the API server needs the provisioning credential.
  *
  * @param what writes, if it does
  * @param does continues "must not also …"
@@ -25,4 +27,13 @@ export function needsProvisioner(
     what !== false && what !== undefined && bindings.credential === undefined,
     `is required with ${what}: a credential that impersonates must not also ${does}`,
   ];
+}
+
+/**
+ * The right with which the provisioner knows the UIDs of tenants, where tenants are objects.
+ *
+ * @param when the feature needs them
+ */
+export function tenantUIDRight(when: readonly Condition[]): Right {
+  return { when: [...when, 'tenantsAreObjects'], rule: rule('', ['tenants'], ['get', 'list', 'watch']) };
 }

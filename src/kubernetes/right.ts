@@ -9,7 +9,7 @@ import type { GroupResource } from './meta-v1.ts';
 /**
  * What a right depends on: a fact of the tenancy mode, such as `tenantsAreObjects`; `constrained`
  * impersonation; or a field of the configuration, such as `access.index`, that is present, and neither false
- * nor empty. After `!` it must not be so. The chart's templates read it too.
+ * nor empty. A `!` in front negates the condition. The chart's templates evaluate conditions too.
  */
 export type Condition = string;
 
@@ -27,9 +27,9 @@ export interface Right extends CommentedRule {
 }
 
 /**
- * Where the configuration has names, such as `bindings.roles.*.clusterRole`: `*` is every entry of a list or
- * object. Where it is written in another way than it is read, both paths are listed, since the chart's
- * templates know only what is written.
+ * A path in the configuration, such as `bindings.roles.*.clusterRole`: `*` is every entry of a list or an
+ * object. If a value may be written in another form than it is read, a right lists the paths of both forms,
+ * since the chart's templates know only what is written.
  */
 export type ConfigurationPath = string;
 
@@ -56,7 +56,7 @@ interface GrantsRight extends Pick<Right, 'when'> {
   readonly grants: true;
 }
 
-/** The rights that are needed. */
+/** @returns the rights whose conditions all hold */
 export function neededOf<R extends Pick<Right, 'when'>>(rights: readonly R[], given: object): R[] {
   return rights.filter(({ when }) => holdAll(when, given));
 }
@@ -93,10 +93,10 @@ export function rule(group: string, resources: readonly string[], verbs: readonl
 /** Drops rules that another rule includes, so that every printed rule is needed. */
 export function withoutCovered<R extends CommentedRule>(rights: readonly R[]): R[] {
   return rights.filter(
-    ({ rule }, at) =>
+    ({ rule }, index) =>
       !rights.some(
-        (other, place) =>
-          place !== at && includes(other.rule, rule) && (place < at || !includes(rule, other.rule)),
+        (other, at) =>
+          at !== index && includes(other.rule, rule) && (at < index || !includes(rule, other.rule)),
       ),
   );
 }

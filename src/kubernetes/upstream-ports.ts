@@ -171,7 +171,11 @@ export interface UpstreamStreamer {
 
 /** Streams that are parts of one watch. */
 export interface UpstreamPartsStreamer {
-  /** @throws StatusError TenantRateExceeded; no part is refused for that afterwards */
+  /**
+   * Checks the tenant's rates once for all parts. No part is refused for them afterwards.
+   *
+   * @throws StatusError TenantRateExceeded
+   */
   admitParts(account: Account): void;
   /** As `UpstreamStreamer.stream`, after `admitParts`. */
   streamPart: UpstreamStreamer['stream'];

@@ -47,7 +47,7 @@ export const SYSTEM_DISCOVERY_BYTES = 16 * MEBIBYTE;
 export const VISIBLE_NAMES_BYTES = 64 * MEBIBYTE;
 /** Compiled access rules of users. */
 export const ACCESS_RULES_BYTES = 32 * MEBIBYTE;
-/** TenantQuotas as they were last written here. */
+/** TenantQuotas as this process last wrote or read them. */
 export const QUOTA_LEDGERS_BYTES = 32 * MEBIBYTE;
 /** Audit lines that are not written yet. */
 export const AUDIT_BYTES = 32 * MEBIBYTE;

@@ -72,16 +72,16 @@ export interface AccountLimits {
   /** The part of them that the account may use, if it may not use all. */
   partOf(account: Account): Semaphore | undefined;
   /**
-   * Call it before `begin`, once for all parts of a watch: one that is refused half-way would have used up
-   * the rate of those that could have begun.
+   * Checks the rates of a tenant before `begin`, once for all parts of a watch: a watch that is refused
+   * half-way would have used up the rate of others that could have begun.
    *
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests
    */
   admit(account: Account, isLongRunning: boolean): void;
-  /** A long-running request is sent. */
+  /** Counts a long-running request that is going to be sent. */
   begin(account: Account): void;
-  /** It was not sent, since the API server could not be reached: it has cost the API server nothing. */
+  /** Takes `begin` back for a request that was never sent, and so has cost the API server nothing. */
   notBegun(account: Account): void;
   /** A request of the account caused its connection to be closed. */
   closed(account: Account): void;
@@ -94,44 +94,8 @@ export interface AccountLimits {
 const STONEGATE = 'stonegate';
 
 export function createAccountLimits(options: AccountLimitsOptions): AccountLimits {
-  const { clock, queueTimeout, tenantQueue } = options;
-  const sourceConnections = Math.min(options.sources, MAX_RESERVED_FOR_SOURCES);
-  const common = {
-    clock,
-    queueTimeout,
-    queuePerKey: tenantQueue.bytes,
-    queue: TENANT_QUEUES * tenantQueue.bytes,
-  };
-  const connections = {
-    tenant: new KeyedSemaphore({
-      ...common,
-      permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
-      permitsPerKey: CONNECTIONS_PER_TENANT,
-      refusal: refuseWith(tenantQueueFull),
-    }),
-    guests: new KeyedSemaphore({
-      ...common,
-      permits: Number.POSITIVE_INFINITY,
-      permitsPerKey: CONNECTIONS_OF_GUESTS,
-      queuePerKey: tenantQueue.bytes / 4,
-      queue: GUEST_QUEUES * tenantQueue.bytes,
-      refusal: refuseWith(tenantQueueFull),
-    }),
-    source: new KeyedSemaphore({
-      ...common,
-      permits: sourceConnections,
-      permitsPerKey: Math.ceil(sourceConnections / 2),
-      refusal: refuseWith(
-        () => new StatusError('CredentialRateExceeded', tooMany('new credentials from your address')),
-      ),
-    }),
-    stonegate: new KeyedSemaphore({
-      ...common,
-      permits: RESERVED_FOR_STONEGATE,
-      permitsPerKey: RESERVED_FOR_STONEGATE,
-      refusal: refuseWith(stonegateQueueFull),
-    }),
-  };
+  const { clock, tenantQueue } = options;
+  const connections = createConnections(options);
   const closedConnections = createRateLimiter({ ...CLOSED_CONNECTIONS, clock });
   const longRunning = createRateLimiter({ ...LONG_RUNNING, clock });
 
@@ -172,6 +136,47 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
       const gone = unavailable('the connections are being given up');
       for (const semaphore of Object.values(connections)) semaphore.refuseAll(gone);
     },
+  };
+}
+
+/** The connections of each kind of accounts, and the part of the tenants' that guests may use. */
+function createConnections({ clock, queueTimeout, tenantQueue, sources }: AccountLimitsOptions) {
+  const sourceConnections = Math.min(sources, MAX_RESERVED_FOR_SOURCES);
+  const common = {
+    clock,
+    queueTimeout,
+    queuePerKey: tenantQueue.bytes,
+    queue: TENANT_QUEUES * tenantQueue.bytes,
+  };
+  return {
+    tenant: new KeyedSemaphore({
+      ...common,
+      permits: MAX_CONNECTIONS - RESERVED_FOR_STONEGATE - sourceConnections,
+      permitsPerKey: CONNECTIONS_PER_TENANT,
+      refusal: refuseWith(tenantQueueFull),
+    }),
+    guests: new KeyedSemaphore({
+      ...common,
+      permits: Number.POSITIVE_INFINITY,
+      permitsPerKey: CONNECTIONS_OF_GUESTS,
+      queuePerKey: tenantQueue.bytes / 4,
+      queue: GUEST_QUEUES * tenantQueue.bytes,
+      refusal: refuseWith(tenantQueueFull),
+    }),
+    source: new KeyedSemaphore({
+      ...common,
+      permits: sourceConnections,
+      permitsPerKey: Math.ceil(sourceConnections / 2),
+      refusal: refuseWith(
+        () => new StatusError('CredentialRateExceeded', tooMany('new credentials from your address')),
+      ),
+    }),
+    stonegate: new KeyedSemaphore({
+      ...common,
+      permits: RESERVED_FOR_STONEGATE,
+      permitsPerKey: RESERVED_FOR_STONEGATE,
+      refusal: refuseWith(stonegateQueueFull),
+    }),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Semaphore } from '../limits/keyed-semaphore.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { type CallRequest, heldBytes, type Sending } from './call-request.ts';
 
-/** A base class, since each object counts in a request that waits for nothing. */
+/** A base class and not a member of the call: a request that waits for nothing should create few objects. */
 export abstract class PermittedCall {
   protected readonly request: CallRequest;
   protected readonly sending: Sending;
@@ -74,7 +74,7 @@ export abstract class PermittedCall {
     this.#part = undefined;
   }
 
-  /** The API server could not be reached. */
+  /** Called if the call ends before its request was sent. */
   protected notSent(): void {
     if (this.request.longRunning === true) this.#limits.notBegun(this.request.account);
   }
@@ -86,7 +86,7 @@ export abstract class PermittedCall {
     return true;
   }
 
-  /** The permit that others may wait for, too, comes last. */
+  /** Acquires the connection last, since requests of other accounts may wait for it too. */
   async #wait(reviews: Semaphore | undefined): Promise<void> {
     const { account } = this.request;
     const waiting = new AbortController();

@@ -46,7 +46,7 @@ const BOUNDED: Readonly<Record<string, number>> = {
   'The RBAC index': bounds.INDEX_BYTES,
   'Bodies under inspection': 2 * bounds.INSPECTED_BODIES.total,
   'Reviews of the admission webhook': REVIEWS_BYTES,
-  'TenantQuotas as this process wrote': bounds.QUOTA_LEDGERS_BYTES,
+  'TenantQuotas as this process last wrote': bounds.QUOTA_LEDGERS_BYTES,
   'Audit lines': bounds.AUDIT_BYTES,
 };
 

@@ -124,7 +124,7 @@ export function readLoginArguments(
   }
 }
 
-/** Shells do not expand the `~/` of `--ca-file=~/ca.crt`, the login does; a `data:` URL is no name. */
+/** The login expands the `~/` of `--ca-file=~/ca.crt`, which shells do not. A `data:` URL names no file. */
 function absolute(folder: string, file: string): string {
   return file.startsWith('~/') || textOfDataURL(file) !== undefined ? file : resolve(folder, file);
 }

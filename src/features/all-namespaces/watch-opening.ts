@@ -49,6 +49,7 @@ export class WatchOpening {
     const { names } = permitted;
     if (outgoing.stream) this.#options.streams.widen(outgoing.stream, names.length);
     this.#closeOthers(names);
+    // The first attempt has admitted the watch as a whole.
     if (first === undefined) this.#options.streamer.admitParts({ kind: 'tenant', tenant: outgoing.tenant });
     try {
       if (first !== undefined && names.includes(first)) await this.#open(request, first);

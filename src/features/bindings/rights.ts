@@ -23,7 +23,7 @@ function ownRoles({ hasTenantsInPaths }: OwnRoleFacts): typeof CLUSTER_ROLES {
   return new Map([...CLUSTER_ROLES].filter(([name]) => name !== BASIC_USER_ROLE));
 }
 
-/** The objects, of a cluster or of a tenant. */
+/** Stonegate's own roles as objects of a cluster or of a tenant. */
 export function ownClusterRoles(facts: OwnRoleFacts): ClusterRole[] {
   return [...ownRoles(facts)].map(([name, rules]) => ({
     apiVersion: `${RBAC}/v1`,
@@ -33,7 +33,7 @@ export function ownClusterRoles(facts: OwnRoleFacts): ClusterRole[] {
   }));
 }
 
-/** The roles that are not only bound. */
+/** The roles that the provisioner also creates, and the conditions under which it does. */
 const CREATED = [
   { when: ['bindings.createRoles', 'hasTenantsInPaths'], roles: ownRoles({ hasTenantsInPaths: true }) },
   { when: ['bindings.createRoles', '!hasTenantsInPaths'], roles: ownRoles({ hasTenantsInPaths: false }) },

@@ -80,8 +80,8 @@ export class Invitations {
   }
 
   /**
-   * Describes what an open invitation grants to the holder of its secret, who need not be a user. One for an
-   * address is described only to a user who has it.
+   * Describes what an open invitation grants to the holder of its secret, who need not be a user. An
+   * invitation for an e-mail address is described only to a signed-in user who has that address.
    */
   offered(secret: string): Offer | undefined {
     const { store, clock, tenants } = this.#options;

@@ -2,17 +2,21 @@
  * The feature `members`: who has which role in a namespace, and the search for users. See docs/members.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
+import { rule } from '../../kubernetes/right.ts';
 import { defineFeature } from '../define-feature.ts';
-import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { needsProvisioner, type Provisioning, tenantUIDRight } from '../provisioning-credential.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
 import { missingRoles } from './missing-roles.ts';
-import { MEMBERS_RIGHTS } from './rights.ts';
 
 interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
   readonly members?: MembersConfiguration;
   readonly access: { readonly index: boolean };
 }
+
+const when = ['members'];
+const WRITE = ['get', 'list', 'watch', 'create', 'update', 'delete'];
 
 export const members = defineFeature({
   name: 'members',
@@ -29,7 +33,12 @@ export const members = defineFeature({
     ],
     needsProvisioner(configuration, configuration.members && 'members', 'write teams and invitations'),
   ],
-  provisionerRights: MEMBERS_RIGHTS,
+  // Teams and invitations have no sections of their own, so their objects share one rule.
+  provisionerRights: [
+    { when, rule: rule(TENANCY_GROUP, ['invitations', 'teams'], WRITE) },
+    { when, rule: rule(TENANCY_GROUP, ['invitations/status'], ['patch']) },
+    tenantUIDRight(when),
+  ],
   namespace: ({ members }: MembersReads) => members?.namespace,
   findMissing: async ({ members, tenancy }: MembersReads, objects, signal) =>
     members === undefined ? [] : missingRoles(tenancy, objects, signal),

@@ -9,7 +9,7 @@ import { ANY_NAME } from './reservation.ts';
 /** Milliseconds for which a replica admits from what it has reserved in advance. */
 export const ADVANCE_LIFETIME = 4_000;
 
-/** How much a replica reserves in advance: one part in `share` of what is free, and so many objects. */
+/** How much a replica reserves in advance: one part in `share` of what is free, for at most `objects`. */
 export interface AdvanceBounds {
   readonly share: bigint;
   readonly objects: bigint;
@@ -60,7 +60,7 @@ export class Advance {
     this.#left = claim.after;
   }
 
-  /** Nothing is admitted any more. */
+  /** Admits nothing any more. */
   end(): void {
     this.#until = Number.NEGATIVE_INFINITY;
   }

@@ -52,54 +52,63 @@ export function createQuotaController(
 ): QuotaReconciler | undefined {
   if (parts.controller === undefined || provisioningUpstream === undefined) return undefined;
   const uses = [provisioningUpstream, keystoneQuota] as const;
-  return scope.component(QUOTA_CONTROLLER, parts.controller, uses, (part, [upstream, keystoneQuota]) => {
-    const { place, leases, byDefault, count, tenancy } = part;
-    const { telemetry } = runtime;
-    const objects = createObjects(upstream, STONEGATE_ACCOUNT);
-    const changes = { wake: () => {} };
-    const quotas = new StoredQuotas(runtime);
-    const informers = new Informers({ ...runtime, upstream, name: 'tenant-quotas' });
-    quotas.addTo(informers, place, () => changes.wake());
-    const counted = { ...runtime, upstream, objects, quotas, place, byDefault, tenancy, count };
-    const reconciler = createQuotaReconciler({
-      objects,
-      place,
-      byDefault,
-      ofTenants: keystoneQuota?.ofTenants,
-      createCounter: () =>
-        new UsageCounter({
-          ...counted,
-          onChange: () => changes.wake(),
-          onRepair: (tenant) => {
-            telemetry.count(QUOTA_REPAIRS, {});
-            runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client');
-          },
-        }),
-    });
-    const controller = createLeasedController(runtime, leases, objects, {
-      name: 'quota',
-      reconciler,
-      interval: INTERVAL,
-      pace: PACE,
-      subscribe(wake) {
-        changes.wake = wake;
-        return () => {};
-      },
-    });
-    let unmeasure = () => {};
-    return {
-      reconciler,
-      start() {
-        unmeasure = telemetry.measure(QUOTA_USED, () => highUsage(reconciler.counter?.quotas() ?? []));
-        informers.start();
-        controller.start();
-      },
-      async stop() {
-        unmeasure();
-        await Promise.all([controller.stop(), informers.stop()]);
-      },
-    };
-  }).reconciler;
+  return scope.component(QUOTA_CONTROLLER, parts.controller, uses, (part, [upstream, keystoneQuota]) =>
+    createLeasedQuotaController(part, upstream, keystoneQuota, runtime),
+  ).reconciler;
+}
+
+function createLeasedQuotaController(
+  part: NonNullable<QuotaParts['controller']>,
+  upstream: Upstream,
+  keystoneQuota: KeystoneQuota | undefined,
+  runtime: FeatureBuild<QuotaParts>['runtime'],
+): QuotaController {
+  const { place, leases, byDefault, count, tenancy } = part;
+  const { telemetry } = runtime;
+  const objects = createObjects(upstream, STONEGATE_ACCOUNT);
+  const changes = { wake: () => {} };
+  const quotas = new StoredQuotas(runtime);
+  const informers = new Informers({ ...runtime, upstream, name: 'tenant-quotas' });
+  quotas.addTo(informers, place, () => changes.wake());
+  const counted = { ...runtime, upstream, objects, quotas, place, byDefault, tenancy, count };
+  const reconciler = createQuotaReconciler({
+    objects,
+    place,
+    byDefault,
+    ofTenants: keystoneQuota?.ofTenants,
+    createCounter: () =>
+      new UsageCounter({
+        ...counted,
+        onChange: () => changes.wake(),
+        onRepair: (tenant) => {
+          telemetry.count(QUOTA_REPAIRS, {});
+          runtime.logger.warn({ tenant }, 'quota: the counted usage was changed by another client');
+        },
+      }),
+  });
+  const controller = createLeasedController(runtime, leases, objects, {
+    name: 'quota',
+    reconciler,
+    interval: INTERVAL,
+    pace: PACE,
+    subscribe(wake) {
+      changes.wake = wake;
+      return () => {};
+    },
+  });
+  let unmeasure = () => {};
+  return {
+    reconciler,
+    start() {
+      unmeasure = telemetry.measure(QUOTA_USED, () => highUsage(reconciler.counter?.quotas() ?? []));
+      informers.start();
+      controller.start();
+    },
+    async stop() {
+      unmeasure();
+      await Promise.all([controller.stop(), informers.stop()]);
+    },
+  };
 }
 
 /** @param startedAt of the process, in milliseconds since the epoch */

@@ -20,7 +20,7 @@ export interface QuotaRefusal {
 }
 
 /**
- * @param tenant which the quota is named like
+ * @param tenant its name is also that of the quota
  * @param hard the quantities of the quota
  */
 export function refusalOf(

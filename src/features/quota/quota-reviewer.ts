@@ -15,8 +15,8 @@ import type { Telemetry } from '../../lib/telemetry.ts';
 import { type ReviewRule, undecided, type Verdict } from '../review-rule.ts';
 import { QUOTA_REVIEWS } from './metrics.ts';
 import { forbidden, type QuotaRefusal, refusalOf } from './quota-refusal.ts';
-import { identityOf, type QuotaTenantOf } from './quota-tenants.ts';
-import { UNKNOWN_REVISION } from './reservation.ts';
+import type { QuotaTenantOf } from './quota-tenants.ts';
+import { objectIDOf, UNKNOWN_REVISION } from './reservation.ts';
 import type { Reservations } from './reservations.ts';
 
 export interface QuotaReviewerOptions {
@@ -52,7 +52,7 @@ async function refusalBy(
   signal: AbortSignal,
 ): Promise<QuotaRefusal | undefined> {
   const { object, oldObject, operation, isDryRun } = request;
-  const id = identityOf(object);
+  const id = objectIDOf(object);
   // A deletion asks for nothing.
   if (id === undefined) return undefined;
   const resource = resourceName(request);
@@ -96,15 +96,15 @@ function verdictOn(
   const fields = tenant === undefined ? {} : { tenant };
   if (refusal === undefined) return { response: { uid, allowed: true }, result: 'allowed', fields };
   const { message, retryAfterSeconds, ...status } = refusal;
-  const said = { ...fields, rules: ['quota'], reason: message };
+  const refused = { ...fields, rules: ['quota'], reason: message };
   if (mode === 'warn') {
     const response = { uid, allowed: true, warnings: [message.slice(0, 250)] };
-    return { response, result: 'warned', fields: said };
+    return { response, result: 'warned', fields: refused };
   }
   const details = retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } };
   return {
     response: { uid, allowed: false, status: { status: 'Failure', ...status, message, ...details } },
     result: refusal.code === 403 ? 'denied' : 'error',
-    fields: said,
+    fields: refused,
   };
 }

@@ -33,7 +33,7 @@ export interface QuotaStatusOptions {
   readonly onRepair: (tenant: string) => void;
 }
 
-/** Milliseconds after which a kind is listed again of which another process has seen more. */
+/** Milliseconds between two lists of a kind of which another process has seen a later revision. */
 const RENEWAL = 60_000;
 
 /** The object's revision at the API server by the id of its reservation, 0 if there is none. */
@@ -58,7 +58,7 @@ export class QuotaStatuses {
     if (quota !== undefined) this.#written.set(quota.metadata.name, quota.status.used);
   }
 
-  /** The reservations whose time is over without a sight of what became of their objects. */
+  /** The reservations whose time is over although it is not known what became of their objects. */
   unresolved(quota: TenantQuota): readonly Reservation[] {
     const { ageOf, storedWithin } = this.#options;
     return [...ledgerOf(quota).reservations.values()].filter(
@@ -80,7 +80,7 @@ export class QuotaStatuses {
     const { spec, status, metadata } = quota;
     const tenant = metadata.name;
     const { clock, onRepair } = this.#options;
-    // Until the namespaces are known, so are no one's objects.
+    // As long as the namespaces are unknown, so is the tenant of every object.
     if (!this.#isKnown('namespaces', quota)) return undefined;
     const before = ledgerOf(quota);
     const after = this.#settled(quota, before, found);
@@ -145,7 +145,7 @@ export class QuotaStatuses {
     return isOver(reservation, { revision, wasDeleted, found });
   }
 
-  /** What was admitted in advance is stored by some time or never; a list that begins later has it. */
+  /** What was admitted in advance is stored by a certain time, or never: a list that begins later has it. */
   #isAdvanceOver(tenant: string, reservation: Reservation): boolean {
     const { clock, ageOf, storedWithin, lists } = this.#options;
     const { resource } = reservation.object;

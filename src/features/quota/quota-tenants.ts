@@ -14,13 +14,12 @@ import { fieldAt } from '../../lib/json-object.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
 import { operatorTenant } from '../../tenancy/places.ts';
 import { isTenantName } from '../../tenancy/tenant-name.ts';
-import { objectID } from './reservation.ts';
 
 export type QuotaTenancy = Pick<TenancyConfiguration, 'facts' | 'systemTenant'>;
 
 /**
  * @returns undefined for an object of no tenant
- * @throws StatusError if the API server does not tell
+ * @throws StatusError if the API server does not respond, or refuses
  */
 export type QuotaTenantOf = (request: AdmissionRequest, signal: AbortSignal) => Promise<string | undefined>;
 
@@ -56,7 +55,7 @@ export function createQuotaTenants({
 }
 
 /**
- * The system tenant has no quota, and another text than the name of a tenant can be no name of a TenantQuota.
+ * The system tenant has no quota. A text that is no name of a tenant cannot be the name of a TenantQuota.
  *
  * @param object a namespace; on Arktos any object
  * @returns undefined if it belongs to no tenant
@@ -67,10 +66,4 @@ export function tenantIn(object: unknown, tenancy: QuotaTenancy): string | undef
     : metadataOf(object).tenant;
   const isTenant = typeof tenant === 'string' && isTenantName(tenant) && tenant !== operatorTenant(tenancy);
   return isTenant ? tenant : undefined;
-}
-
-/** @returns the id of a reservation of the object; undefined for what is no stored or new object */
-export function identityOf(object: unknown): string | undefined {
-  const { tenant = '', namespace = '', name = '', uid } = metadataOf(object);
-  return typeof uid === 'string' ? objectID(String(tenant), String(namespace), String(name), uid) : undefined;
 }

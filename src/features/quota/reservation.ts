@@ -3,6 +3,7 @@
  * for a list in a custom resource the API server needs several times the CPU.
  */
 import { hash } from 'node:crypto';
+import { metadataOf } from '../../kubernetes/object-format.ts';
 import { formatQuantity, parseQuantity } from '../../kubernetes/quantity.ts';
 import type { Usage } from '../../kubernetes/resource-quota/usage.ts';
 
@@ -45,6 +46,12 @@ export const UNKNOWN_REVISION = Number.MAX_SAFE_INTEGER;
  */
 export function objectID(tenant: string, namespace: string, name: string, uid: string): string {
   return hash('sha256', JSON.stringify([tenant, namespace, name, uid]), 'base64url').slice(0, 22);
+}
+
+/** @returns the id of an object that is stored or will be; undefined for anything else */
+export function objectIDOf(object: unknown): string | undefined {
+  const { tenant = '', namespace = '', name = '', uid } = metadataOf(object);
+  return typeof uid === 'string' ? objectID(String(tenant), String(namespace), String(name), uid) : undefined;
 }
 
 export function createReservation(content: ReservationContent): Reservation {

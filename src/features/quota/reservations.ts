@@ -41,7 +41,7 @@ export interface Judged {
 export interface Reservations {
   /** @throws StatusError if the API server does not respond, or refuses; the signal's reason */
   admit(tenant: string, request: QuotaRequest): Promise<Judged>;
-  /** Ends what runs. What was reserved in advance ends with time. */
+  /** Ends running reads and writes. What was reserved in advance ends with time. */
   close(): void;
 }
 
@@ -60,7 +60,10 @@ export interface ReservationsOptions {
 const ATTEMPTS = 8;
 /** Milliseconds after which what was written is read again, since it will have been counted meanwhile. */
 const SNAPSHOT_LIFETIME = 5_000;
-/** Milliseconds for which it admits what reserves nothing: no conflict tells of other limits then. */
+/**
+ * Milliseconds for which a TenantQuota that was not read again admits requests that reserve nothing: without
+ * a write no conflict shows that its limits have changed.
+ */
 const FRESH = 1_000;
 /** Milliseconds after which what could not be written is tried again. */
 const RETRY = 1_000;
@@ -101,13 +104,13 @@ export function createReservations(options: ReservationsOptions): Reservations {
   };
 }
 
-/** What a snapshot takes, as measured: 1 KiB and five times its text for each line. */
+/** Bytes of memory that a snapshot takes, as measured: for each line 1 KiB and five times its length. */
 function bytesOf({ ledger }: Snapshot): number {
   return 4_096 + 1_024 * ledger.reservations.size + 5 * ledger.bytes;
 }
 
 interface SharedState extends ReservationsOptions {
-  /** TenantQuotas as they were last written here, by tenant. */
+  /** TenantQuotas as this process last wrote or read them, by tenant. */
   readonly written: LRUCache<string, Snapshot>;
   readonly signal: AbortSignal;
   /** Called if nothing of a tenant is left to be done. */
@@ -259,7 +262,7 @@ function markOn({ metadata }: TenantQuota): string {
 }
 
 /**
- * Judges the requests in order: what one is admitted counts for the next.
+ * Judges the requests in order: what is admitted for one counts for the next.
  *
  * @returns `admitted`: the last request for which something is reserved
  */

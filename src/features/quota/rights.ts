@@ -28,7 +28,7 @@ export const RESERVE_RIGHTS: readonly Right[] = [
   rule('', ['resourcequotas'], ['get', 'list', 'watch']),
 ].map((rule) => ({ when: ['quota'], rule }));
 
-/** What the provisioner needs besides: to give every tenant a quota, to count, and to check. */
+/** What the provisioner needs in addition: to give every tenant a quota, to count, and to check. */
 export const COUNT_RIGHTS: readonly ProvisionerRight[] = [
   {
     when: ['quota'],

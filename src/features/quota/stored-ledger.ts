@@ -39,13 +39,13 @@ function formerReservation({
   });
 }
 
-/** Cheaper than `ledgerOf`: every write of a TenantQuota is received. */
+/** Reads less than `ledgerOf`, since it is called for every change of a TenantQuota that is received. */
 export function marksOf({ status: { ledger = '', reservations = [] } }: TenantQuota): string[] {
   const lines = [...reservations.map(formerReservation).map(({ line }) => line), ...ledger.split('\n')];
   return lines.filter((line) => line !== '').map(markOf);
 }
 
-/** As a status has them. */
+/** @returns the field `ledger` of a status */
 export function linesOf({ reservations }: Ledger): string {
   return [...reservations.values()].map(({ line }) => line).join('\n');
 }

@@ -14,8 +14,7 @@ import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import type { RequestedTotals } from '../usage/feature.ts';
 import { CountedInformers, type CountedInformersOptions } from './counted-informers.ts';
 import { type NextStatus, QuotaStatuses } from './quota-status.ts';
-import { identityOf } from './quota-tenants.ts';
-import type { Reservation } from './reservation.ts';
+import { objectIDOf, type Reservation } from './reservation.ts';
 import type { StoredQuotas } from './stored-quotas.ts';
 import { TENANT_QUOTAS, type TenantQuota } from './tenant-quota-v1alpha1.ts';
 import { type PlaceOwner, UsageStore } from './usage-store.ts';
@@ -168,7 +167,8 @@ export class UsageCounter {
     let quota: TenantQuota | undefined = listed;
     for (let count = 1; count <= ATTEMPTS && quota !== undefined; count += 1) {
       const next = await this.#nextStatus(quota, signal, attempt);
-      // Reservations end with time, and another writer's lead with the next event.
+      // Reservations end with time, so a quota that has some is looked at again. If another replica has seen
+      // more, the next event that arrives here causes that.
       if (next === undefined || signal.aborted) return isSettled(quota);
       if (!next.isUrgent && clock.monotonic() - (this.#writtenAt.get(tenant) ?? -LAZY) < LAZY) return false;
       const changed = { ...quota, status: next.status };
@@ -210,7 +210,7 @@ export class UsageCounter {
       namespace: kind.namespaced ? namespace : undefined,
     });
     const metadata = await objects.getMetadata(kind, place, name, signal);
-    return identityOf({ metadata }) === id ? readRevision(metadata?.resourceVersion) : 0;
+    return objectIDOf({ metadata }) === id ? readRevision(metadata?.resourceVersion) : 0;
   }
 }
 

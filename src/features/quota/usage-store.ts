@@ -11,7 +11,7 @@ import { kindOfResource } from '../../kubernetes/resource-quota/object-usage.ts'
 import { NOTHING, sum, type Usage } from '../../kubernetes/resource-quota/usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../limits/expiring-cache.ts';
-import { identityOf } from './quota-tenants.ts';
+import { objectIDOf } from './reservation.ts';
 
 /** An object as it is counted. */
 export interface CountedObject {
@@ -237,7 +237,7 @@ export function countedObjects(
 ): (object: ReceivedObject) => CountedObject {
   return ({ value }) => {
     const { name, namespace = '', tenant = '', resourceVersion } = metadataOf(value);
-    const id = identityOf(value);
+    const id = objectIDOf(value);
     if (id === undefined || typeof name !== 'string')
       throw new MalformedObject('an object has no name or UID');
     const key = JSON.stringify([tenant, namespace, name]);

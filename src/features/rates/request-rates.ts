@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import type { SharedStore } from '../../cache/shared-store.ts';
 import type { RuntimeDependencies } from '../../config/build.ts';
-import { dearestOf, type RatesConfiguration } from '../../config/limits-configuration.ts';
+import { highestCost, type RatesConfiguration } from '../../config/limits-configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type Rate, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Limiter } from '../../proxy/limiter.ts';
@@ -149,7 +149,7 @@ function keyOf(tenant: string, user: string): string {
 /** What this process admits by itself; the dearest request must be possible. */
 function partOf({ perSecond, burst }: Rate, rates: RatesConfiguration): Rate {
   const { processes } = rates;
-  return { perSecond: perSecond / processes, burst: Math.max(burst / processes, dearestOf(rates)) };
+  return { perSecond: perSecond / processes, burst: Math.max(burst / processes, highestCost(rates)) };
 }
 
 function refusal({ budget: { limit, field, owner, rate }, wait }: Shortage): StatusError {

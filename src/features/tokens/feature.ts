@@ -3,11 +3,11 @@
  * docs/tokens.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { rule } from '../../kubernetes/right.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
-import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { needsProvisioner, type Provisioning, tenantUIDRight } from '../provisioning-credential.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
-import { TOKEN_RIGHTS } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
 
 interface TokensReads
@@ -16,6 +16,9 @@ interface TokensReads
   readonly tokens?: TokensConfiguration;
   readonly access: { readonly index: boolean };
 }
+
+const { group, resource } = STORED_TOKENS;
+const when = ['tokens'];
 
 export const tokens = defineFeature({
   name: 'tokens',
@@ -41,12 +44,16 @@ export const tokens = defineFeature({
       'is missing, so users of Keystone can create no access token: their roles have to be looked up',
     ],
   ],
-  provisionerRights: TOKEN_RIGHTS,
+  provisionerRights: [
+    { when, rule: rule(group, [resource], ['get', 'list', 'watch', 'create', 'update', 'delete']) },
+    { when, rule: rule(group, [`${resource}/status`], ['patch']) },
+    tenantUIDRight(when),
+  ],
   storedKinds: [
     {
       definition: STORED_TOKENS,
       section: 'tokens',
-      when: ['tokens'],
+      when,
       consequence: 'no user can create or use an access token',
     },
   ],

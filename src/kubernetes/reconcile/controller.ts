@@ -203,7 +203,7 @@ class LeasedController<P extends Plan> implements Controller {
 }
 
 interface RunOptions {
-  /** As the controller's. */
+  /** One of those that the feature declares. */
   readonly name: string;
   /** Whether the run is about a part of the controller's objects. */
   readonly isPartial?: boolean;

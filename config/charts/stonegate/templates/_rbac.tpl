@@ -3,7 +3,7 @@ Rules come from files/rbac.json, which `npm run schema` writes from the rights t
 conditions under which it is needed. src/kubernetes/right.ts says what conditions and paths are.
 */ -}}
 
-{{- /* As JSON, what conditions name: the configuration with defaults, and the facts of its tenancy mode. */ -}}
+{{- /* As JSON, what conditions are evaluated on: the configuration with defaults, and the facts of its tenancy mode. */ -}}
 {{- define "stonegate.given" -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
 {{- $given := deepCopy .Values.configuration -}}
@@ -165,6 +165,7 @@ conditions under which it is needed. src/kubernetes/right.ts says what condition
 {{- if $includes -}}true{{- end -}}
 {{- end -}}
 
+{{- /* As YAML, the rules of the credential that impersonates: each extra key is a resource of its own. */ -}}
 {{- define "stonegate.impersonatorRules" -}}
 {{- $given := include "stonegate.given" . | fromJson -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
@@ -191,6 +192,7 @@ conditions under which it is needed. src/kubernetes/right.ts says what condition
 {{- toYaml $rules -}}
 {{- end -}}
 
+{{- /* As YAML, the rules of the credential that writes at the API server. */ -}}
 {{- define "stonegate.provisionerRules" -}}
 {{- $rbac := .Files.Get "files/rbac.json" | fromJson -}}
 {{- include "stonegate.neededRules" (list $rbac.provisioner (include "stonegate.given" . | fromJson) $rbac) | fromJsonArray | toYaml -}}

@@ -30,8 +30,9 @@ const FORMATS: Readonly<Record<string, BodyFormat>> = {
   json: 'json-patch',
 };
 
-await eachRow(
-  `
+t.test('a tenant defines only kinds of scope Tenant, in whichever form the definition is written', (t) =>
+  eachRow(
+    `
   passes                | object    | {"spec":{"group":"b.io","scope":"Tenant"}}
   ClusterScopeForbidden | object    | {"spec":{"group":"b.io","scope":"Cluster"}}
   ClusterScopeForbidden | object    | {"spec":{"group":"b.io"}}
@@ -66,10 +67,9 @@ await eachRow(
   BodyMalformed         | json      | [{"op":"add","PATH":"/spec/scope","path":"/a","value":"Cluster"}]
   BodyMalformed         | json      | [{"op":"Replace","path":"/a","value":1}]
   BodyMalformed         | json      | {"op":"remove","path":"/a"}`,
-  (expected, format, body) =>
-    t.test(`${format} ${body}: ${expected}`, async (t) => {
-      t.equal(await verdict(format, JSON.parse(body)), expected);
-    }),
+    async (expected, format, body) =>
+      t.equal(await verdict(format, JSON.parse(body)), expected, `${format} ${body}`),
+  ),
 );
 
 t.test(

@@ -75,7 +75,7 @@ await eachRow(
   restricted | seccompProfile_restricted | container | {name: c} | securityContext.seccompProfile.type | 19
   restricted | seccompProfile_restricted | container | {name: c} | securityContext.seccompProfile.type | 19 | 24 | {os: {name: windows}}`,
   (level, check, place, fields, field, since = '0', until = '', more = '{}') =>
-    t.test(`${level}: ${check} at ${field} of a ${place}${more}`, async (t) => {
+    t.test(`the ${level} level refuses ${fields} in a ${place} by ${check}, beside ${more}`, async (t) => {
       const [path, podWith] = PLACES[place] ?? ['', String];
       const pod = parse(podWith(fields));
       Object.assign(pod.spec, parse(more));

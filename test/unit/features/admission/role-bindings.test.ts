@@ -51,7 +51,7 @@ t.test('a binding is forwarded unchanged if the user may bind its role in the te
   ]);
 });
 
-t.test('a binding is refused without that right', async (t) => {
+t.test('a binding is refused if the user may not bind its role in the tenant', async (t) => {
   await t.rejects(admit(binding(view)), {
     ...REFUSED,
     message:

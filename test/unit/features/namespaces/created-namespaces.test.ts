@@ -12,7 +12,7 @@ t.test('the revision is that of the object, or of the Table that shows it', asyn
   t.equal(createdRevision(Buffer.from(table)), 12);
 });
 
-t.test('protobuf is read too', async (t) => {
+t.test('the revision of an object in protobuf is read too', async (t) => {
   const metadata: Message = [
     [1, 'e'],
     [6, '4711'],

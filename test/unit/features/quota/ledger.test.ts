@@ -146,7 +146,7 @@ t.test(
   },
 );
 
-t.test('a reservation ends with the first sight of what became of its object', async (t) => {
+t.test('a reservation ends as soon as it is known what became of its object', async (t) => {
   const [reservation] = after(ledger(), updating('a', 7, { cpu: 1 }, { cpu: 4 })).reservations.values();
   const over = (revision: number | undefined, found?: number, wasDeleted = false) =>
     reservation && isOver(reservation, { revision, wasDeleted, found });

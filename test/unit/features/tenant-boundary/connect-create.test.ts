@@ -123,7 +123,7 @@ for (const target of [
       t.equal(allowed.refusal, undefined);
     });
 
-t.test('a node is read without that right, and so are pods and services by WebSocket', async (t) => {
+t.test('no right to create is needed to read a node, or a WebSocket to a pod or service', async (t) => {
   for (const [target, upgrade] of [
     ['/api/v1/nodes/n1/proxy/exec/ns/p/c', undefined],
     ['/api/v1/namespaces/ns/pods/p/proxy/ws', 'websocket'],

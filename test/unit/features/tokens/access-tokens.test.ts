@@ -119,11 +119,11 @@ async function createdAfter(failure: ErrorCode) {
   return create();
 }
 
-t.test('what the API server refuses to store takes no place of a token', async (t) => {
+t.test('a token that the API server refuses to store does not count against the limit', async (t) => {
   t.match(await createdAfter('ProvisioningRefused'), { status: { state: 'active' } });
 });
 
-t.test('a token that may have been stored without an answer takes its place until it is known', async (t) => {
+t.test('a token counts against the limit until it is known whether the API server stored it', async (t) => {
   await t.rejects(createdAfter('UpstreamTimeout'), { code: 'ObjectInvalid' });
 });
 

@@ -157,7 +157,7 @@ t.test('version 2', async (t) => {
     },
   );
 
-  t.test('its permissions override version 1 in the same entry, each kind separately', async (t) => {
+  t.test('permissions override version 1 in the same entry, each kind separately', async (t) => {
     const [resource] = v1({});
     const entry = { ...resource, nonresource: { verbs: ['get'], path: '/version' }, match: [] };
     t.notOk(allows([{ ...entry, resource_permissions: {} }], {}, 'get default pods'));

@@ -40,7 +40,7 @@ t.test('unknown keys are problems: they may be mistyped restrictions', async (t)
   ]);
 });
 
-t.test('a key of another form is reported with its place', async (t) => {
+t.test('a permission whose key has no known form is reported with its place', async (t) => {
   for (const key of ['pods', "['a'/pods", "['a',1]/pods", "['a','b!']/pods", 'a/pods/log/x'])
     t.match(
       problemsOf([{ resource_permissions: { [key]: ['get'] } }]),
