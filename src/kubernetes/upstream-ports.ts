@@ -172,13 +172,18 @@ export interface UpstreamStreamer {
 /** Streams that are parts of one watch. */
 export interface UpstreamPartsStreamer {
   /**
-   * Checks the tenant's rates once for all parts. No part is refused for them afterwards.
+   * Admits a watch of so many parts by the rate of its tenant. No part is refused for it afterwards.
    *
    * @throws StatusError TenantRateExceeded
    */
-  admitParts(account: Account): void;
-  /** As `UpstreamStreamer.stream`, after `admitParts`. */
-  streamPart: UpstreamStreamer['stream'];
+  admitParts(account: Account, count: number): AdmittedParts;
+}
+
+export interface AdmittedParts {
+  /** As `UpstreamStreamer.stream`. */
+  readonly stream: UpstreamStreamer['stream'];
+  /** Gives back the rate of the parts that were not opened. Idempotent. */
+  release(): void;
 }
 
 /** What Stonegate's own credential may do at the API server. */

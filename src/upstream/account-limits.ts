@@ -72,17 +72,16 @@ export interface AccountLimits {
   /** The part of them that the account may use, if it may not use all. */
   partOf(account: Account): Semaphore | undefined;
   /**
-   * Checks the rates of a tenant before `begin`, once for all parts of a watch: a watch that is refused
-   * half-way would have used up the rate of others that could have begun.
+   * Admits a request, or all streams of one watch at once: a watch that is refused half-way would have used
+   * up the rate of others that could have begun.
    *
+   * @param streams long-running requests that begin
    * @throws StatusError TenantRateExceeded if a tenant has closed too many connections, or begins too many
    *   long-running requests
    */
-  admit(account: Account, isLongRunning: boolean): void;
-  /** Counts a long-running request that is going to be sent. */
-  begin(account: Account): void;
-  /** Takes `begin` back for a request that was never sent, and so has cost the API server nothing. */
-  notBegun(account: Account): void;
+  admit(account: Account, streams: number): void;
+  /** Gives back the rate of streams that were never sent, and so have cost the API server nothing. */
+  notSent(account: Account, streams: number): void;
   /** A request of the account caused its connection to be closed. */
   closed(account: Account): void;
   /** Absent if there is no limit for writes. */
@@ -115,18 +114,17 @@ export function createAccountLimits(options: AccountLimitsOptions): AccountLimit
     },
     partOf: (account) =>
       account.kind === 'tenant' && account.guests ? connections.guests.of(account.tenant) : undefined,
-    admit(account, isLongRunning) {
+    admit(account, streams) {
       if (account.kind !== 'tenant') return;
       const { tenant } = account;
       if (closedConnections.wait(tenant) > 0) throw tenantOverRate(tenant, 'has cancelled too many requests');
-      if (isLongRunning && longRunning.wait(tenant) > 0)
+      // The rest of a wider watch is owed: it would wait too long for so much rate.
+      if (longRunning.wait(tenant, Math.min(streams, LONG_RUNNING.perSecond)) > 0)
         throw tenantOverRate(tenant, 'begins too many watches, followed logs and connections');
+      if (streams > 0) longRunning.spend(tenant, streams);
     },
-    begin(account) {
-      if (account.kind === 'tenant') longRunning.spend(account.tenant, 1);
-    },
-    notBegun(account) {
-      if (account.kind === 'tenant') longRunning.spend(account.tenant, -1);
+    notSent(account, streams) {
+      if (account.kind === 'tenant') longRunning.spend(account.tenant, -streams);
     },
     closed(account) {
       if (account.kind === 'tenant') closedConnections.spend(account.tenant, 1);

@@ -253,7 +253,7 @@ class Call extends PermittedCall implements ResponseHandler, Flow {
     const state = this.#state;
     if (state.phase === 'settled') return;
     this.#settle(state);
-    if (state.phase === 'attempt' && state.pending?.wasSent === false) this.notSent();
+    if (state.phase === 'attempt' && state.pending?.wasSent === false && !this.#sentAgain) this.notSent();
     this.#cancel(state, hasClosed(state, error));
     const status = statusOf(state);
     if (status !== 0) {

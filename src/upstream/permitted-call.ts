@@ -41,8 +41,7 @@ export abstract class PermittedCall {
   protected acquire(): void {
     const { account, method, target, longRunning = false, isAdmitted = false } = this.request;
     try {
-      if (!isAdmitted) this.#limits.admit(account, longRunning);
-      if (longRunning) this.#limits.begin(account);
+      if (!isAdmitted) this.#limits.admit(account, longRunning ? 1 : 0);
       if (this.isShort) {
         const reviews = this.#limits.reviewedWrites?.of(account, method, target);
         const isPart = this.#limits.partOf(account) !== undefined;
@@ -76,7 +75,7 @@ export abstract class PermittedCall {
 
   /** Called if the call ends before its request was sent. */
   protected notSent(): void {
-    if (this.request.longRunning === true) this.#limits.notBegun(this.request.account);
+    if (this.request.longRunning === true) this.#limits.notSent(this.request.account, 1);
   }
 
   #tryAcquire(): boolean {

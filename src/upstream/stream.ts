@@ -30,8 +30,20 @@ export function createStreamer(context: CallContext): UpstreamStreamer & Upstrea
     };
   return {
     stream: streamer(false),
-    admitParts: (account) => context.limits.admit(account, true),
-    streamPart: streamer(true),
+    admitParts(account, count) {
+      context.limits.admit(account, count);
+      let left = count;
+      return {
+        stream(asked, signal) {
+          left = Math.max(0, left - 1);
+          return streamer(true)(asked, signal);
+        },
+        release() {
+          context.limits.notSent(account, left);
+          left = 0;
+        },
+      };
+    },
   };
 }
 

@@ -106,7 +106,9 @@ export function allNamespacesSite({
       random: { fraction: () => 0.5 },
       replaced: replaced.signal,
     }),
-    streamer: { admitParts() {}, streamPart: async () => Promise.reject(new Error('no watches')) },
+    streamer: {
+      admitParts: () => ({ release() {}, stream: async () => Promise.reject(new Error('no watches')) }),
+    },
     ...changes,
   };
 

@@ -1,6 +1,7 @@
 /** Watches of single namespaces on an API server, and a client that reads a merged watch. */
 import { PassThrough } from 'node:stream';
 import type { UpstreamPartsStreamer } from '../../src/kubernetes/upstream-ports.ts';
+import type { HeaderList } from '../../src/lib/header-list.ts';
 import type { StreamedResponse } from '../../src/proxy/response/response-stream.ts';
 import { eventually } from './eventually.ts';
 import { readStream } from './response-stream.ts';
@@ -41,6 +42,8 @@ export function bookmark(revision: number, isInitialEnd = false): WatchEvent {
   };
 }
 
+const JSON_HEADERS: HeaderList = [['Content-Type', 'application/json']];
+
 export function createWatches() {
   const opened: OpenWatch[] = [];
   let refusal: Error | undefined;
@@ -55,19 +58,21 @@ export function createWatches() {
   const streamer: UpstreamPartsStreamer = {
     admitParts() {
       if (refusal !== undefined) throw refusal;
-    },
-    async streamPart({ target }, signal) {
-      const namespace = /\/namespaces\/([^/]+)\//.exec(target)?.[1] ?? '';
-      const fault = faults.get(namespace);
-      if (fault instanceof Error) throw fault;
-      const body = new PassThrough();
-      body.on('error', () => {});
-      signal.addEventListener('abort', () => body.destroy(new Error('aborted')));
-      opened.push({ namespace, target, body });
-      if (fault !== undefined) body.end(fault.body ?? '{"kind":"Status"}');
-      return { status: fault?.status ?? 200, headers: [['Content-Type', 'application/json']], body };
+      return { stream, release() {} };
     },
   };
+
+  async function stream({ target }: { readonly target: string }, signal: AbortSignal) {
+    const namespace = /\/namespaces\/([^/]+)\//.exec(target)?.[1] ?? '';
+    const fault = faults.get(namespace);
+    if (fault instanceof Error) throw fault;
+    const body = new PassThrough();
+    body.on('error', () => {});
+    signal.addEventListener('abort', () => body.destroy(new Error('aborted')));
+    opened.push({ namespace, target, body });
+    if (fault !== undefined) body.end(fault.body ?? '{"kind":"Status"}');
+    return { status: fault?.status ?? 200, headers: JSON_HEADERS, body };
+  }
 
   return {
     opened,

@@ -3,7 +3,7 @@
  */
 
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
-import type { UpstreamResponse, UpstreamStream } from '../../kubernetes/upstream-ports.ts';
+import type { AdmittedParts, UpstreamResponse, UpstreamStream } from '../../kubernetes/upstream-ports.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
 import { headerValue } from '../../lib/header-list.ts';
 import { relayedResponse } from '../../proxy/response/own-responses.ts';
@@ -27,6 +27,7 @@ export class WatchOpening {
   readonly #signal: AbortSignal;
   /** Undefined for a namespace that the API server has no more. */
   readonly #opened = new Map<string, UpstreamStream | undefined>();
+  #admitted: AdmittedParts | undefined;
   #hasBegun = false;
 
   /** @param client aborted when it is gone */
@@ -46,15 +47,16 @@ export class WatchOpening {
     first: string | undefined,
   ): Promise<StreamedResponse | UpstreamResponse | undefined> {
     const { outgoing, permitted } = request;
+    const { tenant } = outgoing;
     const { names } = permitted;
     if (outgoing.stream) this.#options.streams.widen(outgoing.stream, names.length);
     this.#closeOthers(names);
-    // The first attempt has admitted the watch as a whole.
-    if (first === undefined) this.#options.streamer.admitParts({ kind: 'tenant', tenant: outgoing.tenant });
+    this.#admitted ??= this.#options.streamer.admitParts({ kind: 'tenant', tenant }, names.length);
+    const { stream } = this.#admitted;
     try {
-      if (first !== undefined && names.includes(first)) await this.#open(request, first);
+      if (first !== undefined && names.includes(first)) await this.#open(request, first, stream);
       const missing = names.filter((name) => !this.#opened.has(name));
-      await mapWithConcurrency(missing, CONCURRENT_PARTS, (name) => this.#open(request, name));
+      await mapWithConcurrency(missing, CONCURRENT_PARTS, (name) => this.#open(request, name, stream));
     } catch (error) {
       if (error instanceof UnexpectedNamespaceResponse) return relayedResponse(error.response);
       throw error;
@@ -64,6 +66,7 @@ export class WatchOpening {
 
   /** Call it if there will be no other attempt; a watch that has begun stays open. */
   close(): void {
+    this.#admitted?.release();
     if (!this.#hasBegun) this.#ending.abort();
   }
 
@@ -92,7 +95,11 @@ export class WatchOpening {
   }
 
   /** @throws UnexpectedNamespaceResponse for any other response than 200, 403 and 404 */
-  async #open({ outgoing, info, revision }: AllNamespacesRequest, name: string): Promise<void> {
+  async #open(
+    { outgoing, info, revision }: AllNamespacesRequest,
+    name: string,
+    open: AdmittedParts['stream'],
+  ): Promise<void> {
     const parameters = {
       ...(revision !== '0' && { resourceVersion: revision }),
       allowWatchBookmarks: countsBookmarks(this.#options) ? 'true' : undefined,
@@ -100,7 +107,7 @@ export class WatchOpening {
       pretty: undefined,
     };
     const request = await namespaceRequest(outgoing, info, name, parameters, this.#options);
-    const stream = await this.#options.streamer.streamPart(request, this.#signal);
+    const stream = await open(request, this.#signal);
     switch (stream.status) {
       case 200:
         this.#opened.set(name, stream);

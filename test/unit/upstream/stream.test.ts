@@ -174,25 +174,37 @@ t.test("the rate of a tenant's watches", async (t) => {
   function streamerAfter(test: Test, begun: number) {
     const { context, pool } = callContext('http://127.0.0.1:1');
     test.teardown(() => pool.destroy());
-    for (let at = 0; at < begun; at += 1) context.limits.begin(account);
+    context.limits.admit(account, begun);
     return createStreamer(context);
   }
 
-  t.test('a tenant that has begun too many gets no other', async (t) => {
+  t.test('a tenant that has begun 5,000 watches at once gets no other', async (t) => {
     const streamer = streamerAfter(t, BURST);
     await t.rejects(streamer.stream(ask, NEVER), { code: 'TenantRateExceeded' });
-    t.throws(() => streamer.admitParts(account), { code: 'TenantRateExceeded' });
+    t.throws(() => streamer.admitParts(account, 1), { code: 'TenantRateExceeded' });
   });
 
-  t.test('what finds no API server does not count', async (t) => {
-    const streamer = streamerAfter(t, BURST - 1);
-    for (const open of [streamer.stream, streamer.streamPart])
-      for (let at = 0; at < 2; at += 1) await t.rejects(open(ask, NEVER), { code: 'UpstreamUnavailable' });
-    streamer.admitParts(account);
+  t.test('a watch of many namespaces begins whole or not at all', async (t) => {
+    const streamer = streamerAfter(t, BURST - 10);
+    t.throws(() => streamer.admitParts(account, 11), { code: 'TenantRateExceeded' });
+    const { stream } = streamer.admitParts(account, 10);
+    await t.rejects(stream(ask, NEVER), { code: 'UpstreamUnavailable' });
   });
 
-  t.test('no part of a watch that was admitted is refused', async (t) => {
-    const streamer = streamerAfter(t, BURST);
-    await t.rejects(streamer.streamPart(ask, NEVER), { code: 'UpstreamUnavailable' });
+  t.test('wide watches of one user do not begin on the same rate, and what they owe is repaid', async (t) => {
+    const streamer = streamerAfter(t, BURST - 50);
+    streamer.admitParts(account, 500);
+    t.throws(() => streamer.admitParts(account, 500), { code: 'TenantRateExceeded' });
+    await t.rejects(streamer.stream(ask, NEVER), { code: 'TenantRateExceeded' });
+  });
+
+  t.test('a watch that finds no API server does not count, with all its parts', async (t) => {
+    const streamer = streamerAfter(t, BURST - 10);
+    for (let at = 0; at < 2; at += 1) {
+      await t.rejects(streamer.stream(ask, NEVER), { code: 'UpstreamUnavailable' });
+      const parts = streamer.admitParts(account, 10);
+      await t.rejects(parts.stream(ask, NEVER), { code: 'UpstreamUnavailable' });
+      parts.release();
+    }
   });
 });
