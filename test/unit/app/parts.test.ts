@@ -11,9 +11,9 @@ import { defaultConfiguration } from '../../../src/app/configuration.ts';
 import { FEATURES } from '../../../src/app/features.ts';
 import { createServing } from '../../../src/app/serving.ts';
 import { createAdmissionUpstream } from '../../../src/app/upstream.ts';
-import { commandRuntime } from '../../../src/config/build.ts';
 import { type GenerationBuilder, Generations } from '../../../src/config/generation.ts';
 import { createPortalState } from '../../../src/features/portal/build.ts';
+import { commandRuntime } from '../../../src/lib/runtime.ts';
 import { ResponseMemory } from '../../../src/limits/response-memory.ts';
 import { StreamRegistry } from '../../../src/proxy/streams/stream-registry.ts';
 
