@@ -10,7 +10,7 @@ export const DISCOVERY_RIGHTS: readonly Right[] = [
     comment:
       "Which API groups are the system tenant's alone, and which it shares with every tenant: their discovery depends on it.",
     consequence: "tenants' discovery also shows groups that they cannot use",
-    rule: rule('apiextensions.k8s.io', ['customresourcedefinitions'], ['list']),
+    rule: rule('apiextensions.k8s.io', 'customresourcedefinitions', 'list'),
   },
   {
     when: ['hasTenantsInPaths'],

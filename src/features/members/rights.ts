@@ -11,12 +11,8 @@ const when = ['members'];
 export const MEMBERS_RIGHTS: readonly ProvisionerRight[] = [
   {
     when,
-    rule: rule(
-      TENANCY_GROUP,
-      ['invitations', 'teams'],
-      ['get', 'list', 'watch', 'create', 'update', 'delete'],
-    ),
+    rule: rule(TENANCY_GROUP, 'invitations teams', 'get list watch create update delete'),
   },
-  { when, rule: rule(TENANCY_GROUP, ['invitations/status'], ['patch']) },
+  { when, rule: rule(TENANCY_GROUP, 'invitations/status', 'patch') },
   tenantUIDRight(when),
 ];

@@ -8,6 +8,6 @@ export const OWN_TENANT_RIGHTS: readonly Right[] = [
     when: ['access.index', 'tenantsAreObjects'],
     comment: 'The tenant of a user, for `kubectl get tenants`.',
     consequence: '`kubectl get tenants` fails for users of tenants',
-    rule: rule('', ['tenants'], ['get']),
+    rule: rule('', 'tenants', 'get'),
   },
 ];

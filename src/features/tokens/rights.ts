@@ -9,7 +9,7 @@ const { group, resource } = STORED_TOKENS;
 const when = ['tokens'];
 
 export const TOKEN_RIGHTS: readonly ProvisionerRight[] = [
-  { when, rule: rule(group, [resource], ['get', 'list', 'watch', 'create', 'update', 'delete']) },
-  { when, rule: rule(group, [`${resource}/status`], ['patch']) },
+  { when, rule: rule(group, resource, 'get list watch create update delete') },
+  { when, rule: rule(group, `${resource}/status`, 'patch') },
   tenantUIDRight(when),
 ];
