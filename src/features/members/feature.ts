@@ -2,12 +2,14 @@
  * The feature `members`: who has which role in a namespace, and the search for users. See docs/members.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
+import { rule } from '../../kubernetes/right.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { tenantUIDRight } from '../tenant-uid-rights.ts';
 import { MEMBERS, PEOPLE_SEARCHES } from './member-v1alpha1.ts';
 import { type MembersConfiguration, membersSchema } from './members-configuration.ts';
 import { missingRoles } from './missing-roles.ts';
-import { MEMBERS_RIGHTS } from './rights.ts';
 
 interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning {
   readonly members?: MembersConfiguration;
@@ -29,7 +31,15 @@ export const members = defineFeature({
     ],
     needsProvisioner(configuration, configuration.members && 'members', 'write teams and invitations'),
   ],
-  provisionerRights: MEMBERS_RIGHTS,
+  // One rule is for the objects of all three features of the section.
+  provisionerRights: [
+    {
+      when: ['members'],
+      rule: rule(TENANCY_GROUP, 'invitations teams', 'get list watch create update delete'),
+    },
+    { when: ['members'], rule: rule(TENANCY_GROUP, 'invitations/status', 'patch') },
+    tenantUIDRight(['members']),
+  ],
   namespace: ({ members }: MembersReads) => members?.namespace,
   findMissing: async ({ members, tenancy }: MembersReads, objects, signal) =>
     members === undefined ? [] : missingRoles(tenancy, objects, signal),

@@ -3,11 +3,13 @@
  * docs/tokens.md.
  */
 import type { CoreConfiguration } from '../../config/core-configuration.ts';
+import { TENANCY_GROUP } from '../../kubernetes/custom-resource.ts';
+import { rule } from '../../kubernetes/right.ts';
 import { operatorPlace } from '../../tenancy/places.ts';
 import { defineFeature } from '../define-feature.ts';
 import { needsProvisioner, type Provisioning } from '../provisioning-credential.ts';
+import { tenantUIDRight } from '../tenant-uid-rights.ts';
 import { OWN_ACCESS_TOKENS, OWN_ROTATIONS, STORED_TOKENS } from './access-token-v1alpha1.ts';
-import { TOKEN_RIGHTS } from './rights.ts';
 import { type TokensConfiguration, tokensSchema } from './tokens-configuration.ts';
 
 interface TokensReads
@@ -41,7 +43,11 @@ export const tokens = defineFeature({
       'is missing, so users of Keystone can create no access token: their roles have to be looked up',
     ],
   ],
-  provisionerRights: TOKEN_RIGHTS,
+  provisionerRights: [
+    { when: ['tokens'], rule: rule(TENANCY_GROUP, 'accesstokens', 'get list watch create update delete') },
+    { when: ['tokens'], rule: rule(TENANCY_GROUP, 'accesstokens/status', 'patch') },
+    tenantUIDRight(['tokens']),
+  ],
   storedKinds: [
     {
       definition: STORED_TOKENS,
