@@ -4,7 +4,6 @@
  */
 
 import { version } from '../cli/version.ts';
-import type { RuntimeDependencies } from '../config/build.ts';
 import { createCertificateReport } from '../config/certificate-periods.ts';
 import { type GenerationBuilder, Generations } from '../config/generation.ts';
 import type { Loaded, LoadResult, LoadSources, Watched } from '../config/load.ts';
@@ -13,6 +12,7 @@ import type { ProcessUsage } from '../features/usage/usage-metrics.ts';
 import { systemClock } from '../lib/clock.ts';
 import { systemRandom } from '../lib/random.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { createLogger, LogLevel } from '../observability/log.ts';
 import { createMetrics, type Metrics } from '../observability/metrics.ts';
 import { type Readiness, readinessOf } from '../server/admin.ts';
@@ -43,7 +43,7 @@ export interface Program<L extends LoadedProcess, S extends Served> {
 }
 
 export interface ProgramStart<L, S> extends Required<Pick<AppOptions<L>, 'loaded' | 'onStep'>> {
-  readonly runtime: RuntimeDependencies;
+  readonly runtime: Runtime;
   readonly metrics: Metrics;
   readonly generations: Generations<S>;
 }

@@ -4,7 +4,7 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { z } from 'zod';
-import { counted, type RuntimeDependencies } from '../config/build.ts';
+import { counted } from '../config/build.ts';
 import type { GenerationBuilder } from '../config/generation.ts';
 import type { Loaded } from '../config/load.ts';
 import type { Parts } from '../config/scope.ts';
@@ -12,6 +12,7 @@ import { StatusError } from '../errors/status-error.ts';
 import type { FeatureDefinition, FilesAndSecrets } from '../features/define-feature.ts';
 import type { ListenerSettings } from '../features/listener-settings.ts';
 import type { Exchange } from '../lib/exchange.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { CONNECTIONS_OPEN, createListener, type Listener, type ListenerOptions } from '../server/listener.ts';
 import type { TLSMaterial } from '../server/tls-material.ts';
 
@@ -54,7 +55,7 @@ export interface Listeners {
  */
 export async function createListeners(
   inForce: () => ServedListeners,
-  runtime: RuntimeDependencies,
+  runtime: Runtime,
   onStep: (step: string) => void,
 ): Promise<Listeners> {
   const opened = new Map<string, Listener>();

@@ -3,8 +3,8 @@
  * of one pipe would mix their lines.
  */
 
-import type { RuntimeDependencies } from '../config/build.ts';
 import type { RequestedTotals, UsageConfiguration } from '../features/usage/feature.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { createAuditFile } from '../observability/audit-file.ts';
 import type { AuditSink } from '../observability/audit-log.ts';
 import { createUsageMeter, type UsageMeter } from './build-features.ts';
@@ -23,7 +23,7 @@ export interface OpenUsage extends Pick<UsageMeter, 'observer' | 'current'> {
 export async function openUsage(
   { records: file }: UsageConfiguration,
   audit: { readonly file: string; readonly sink: AuditSink },
-  runtime: RuntimeDependencies,
+  runtime: Runtime,
   requested: () => readonly RequestedTotals[],
 ): Promise<OpenUsage> {
   const { clock, random } = runtime;

@@ -2,11 +2,11 @@
  * Caches documents for seconds. Bounded in bytes, and in concurrent fetches, of which each queue has its own:
  * no owner's requests delay another owner's.
  */
+
 import { LRUCache } from 'lru-cache';
 import { cancelled, StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { CancellableSingleFlight } from '../lib/single-flight.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { KeyedSemaphore } from '../limits/keyed-semaphore.ts';
 import type { DocumentChanges } from './document-changes.ts';
 
@@ -35,7 +35,7 @@ export interface DocumentCache<T> {
   get(request: DocumentRequest, signal: AbortSignal, load: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-export interface DocumentCacheOptions<T> {
+export interface DocumentCacheOptions<T> extends Pick<Runtime, 'clock' | 'telemetry'> {
   /** Milliseconds; 0 disables the cache. */
   readonly ttl: number;
   /** The `ttl` of documents that have changed within `ttl`; 0, the default, caches none of them. */
@@ -53,8 +53,6 @@ export interface DocumentCacheOptions<T> {
    * `ttl`.
    */
   readonly changes: Pick<DocumentChanges, 'isRecent'>;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 interface CachedDocument<T> {

@@ -3,20 +3,18 @@
  * only some time after its definition was written, so nothing is cached for a while after a change: dropping
  * once is not enough.
  */
+
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { createRateLimiter, type RateLimiter } from '../limits/rate-limiter.ts';
 import { ALL_DOCUMENTS_TAG, documentsTag } from './drop-tags.ts';
 import type { TagEpochs } from './known-epochs.ts';
 import type { SharedCache } from './shared-cache.ts';
 
-export interface DocumentChangesOptions {
+export interface DocumentChangesOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly shared: Pick<SharedCache, 'moment' | 'epochsOf' | 'isDropped' | 'drop'>;
   /** Milliseconds for which a change is recent: at least the time for which documents are cached. */
   readonly period: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 interface Seen {

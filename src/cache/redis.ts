@@ -9,8 +9,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { BackendCall } from '../lib/backend-call.ts';
 import { afterPendingIO, type Clock } from '../lib/clock.ts';
 import { messageOf } from '../lib/error-code.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import { createRedisSubscription } from './redis-subscription.ts';
 import { parseRedisURL } from './redis-url.ts';
@@ -28,7 +27,7 @@ const LAST_RETRY = 2_000;
 const AWAY = /^(?:LOADING|MASTERDOWN|CLUSTERDOWN|READONLY|UNBLOCKED|TRYAGAIN)\b/;
 const CREDENTIAL_REFUSED = /^(?:NOAUTH|WRONGPASS|NOPERM)\b/;
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly url: string;
   /** PEM, for `rediss:`. */
   readonly ca?: string | Buffer;
@@ -40,9 +39,6 @@ export interface RedisStoreOptions {
   /** The master's name in Sentinel. */
   readonly sentinelName?: string;
   readonly cluster: boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 /** Replies have the shapes of RESP2, also over RESP3. */

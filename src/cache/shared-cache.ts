@@ -3,10 +3,7 @@
  * configuration that it was sealed for, expires at its sealed time, and is checked against its tags' epochs
  * at each read. An entry that does not open counts as absent; clients do not notice it.
  */
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { createRateLimiter, ONCE_A_MINUTE } from '../limits/rate-limiter.ts';
 import { parseSealedEntry, type SealedEntry } from './entry.ts';
 import { createEpochs, type Epochs } from './epochs.ts';
@@ -41,17 +38,13 @@ export interface SharedCache extends Omit<Epochs, 'confirmSealed' | 'confirmInRe
   close(): void;
 }
 
-export interface SharedCacheOptions {
+export interface SharedCacheOptions extends Runtime {
   readonly store: SharedStore;
   /** 32 bytes each: the first one seals, all of them open. */
   readonly sealingKeys: readonly Buffer[];
   readonly keyPrefix: string;
   /** The longest lifetime of an entry in any cache, in milliseconds. */
   readonly longestLife: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 /** @throws RangeError without a sealing key, or if one does not have 32 bytes */

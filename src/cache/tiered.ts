@@ -5,12 +5,9 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
 import type { Codec } from '../lib/parse-json.ts';
-import type { Random } from '../lib/random.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { createExpiringCache, type ExpiringCache } from '../limits/expiring-cache.ts';
 import type { ForgettingCredentialCache, Validated } from './credential-cache.ts';
 import { type Digestible, digestOf } from './credential-digest.ts';
@@ -35,7 +32,7 @@ interface Entry<V> extends EntryTimes {
 
 type Load<V> = (reason: 'miss' | 'refresh') => Promise<Validated<V>>;
 
-export interface CredentialCacheOptions<V> extends Lifetimes {
+export interface CredentialCacheOptions<V> extends Lifetimes, Runtime {
   /** Milliseconds for which an invalid credential is cached; 0 disables it. */
   readonly negativeTTL: number;
   readonly maxEntries: number;
@@ -46,10 +43,6 @@ export interface CredentialCacheOptions<V> extends Lifetimes {
   readonly configurationDigest: string;
   readonly shared: SharedCache;
   readonly codec: Codec<V>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export class TieredCache<V> implements ForgettingCredentialCache<V> {

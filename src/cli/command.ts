@@ -170,6 +170,11 @@ async function suggestion({ message }: Error, options: readonly string[]): Promi
   return didYouMean(option, options).replace('mean ', 'mean --');
 }
 
+/** Options without further properties. */
+export const VALUE = { type: 'string' } as const;
+export const VALUES = { type: 'string', multiple: true } as const;
+export const FLAG = { type: 'boolean' } as const;
+
 /** The option of commands that print a table, or the object that it is made of. */
 export const OUTPUT_OPTION = { type: 'string', short: 'o', choices: ['table', 'json', 'yaml'] } as const;
 

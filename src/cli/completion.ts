@@ -4,7 +4,14 @@
  * https://www.gnu.org/software/bash/manual/html_node/Programmable-Completion.html
  * https://fishshell.com/docs/current/cmds/complete.html
  */
-import { type AcceptedWords, type Commands, createCommand, refuseWords, UsageError } from './command.ts';
+import {
+  type AcceptedWords,
+  type Commands,
+  createCommand,
+  FLAG,
+  refuseWords,
+  UsageError,
+} from './command.ts';
 
 const USAGE = `Usage: stonegate completion bash|zsh|fish
 
@@ -56,7 +63,7 @@ async function describe(name: string, commands: Commands): Promise<Described> {
   const words = accepted.flatMap(({ words = [] }) => words).filter((word) => /^[a-z-]+$/.test(word));
   // The first word of some commands decides which options they have.
   for (const word of words) await command?.([word], io);
-  const options = [{ help: { type: 'boolean' } } as const, ...accepted.map(({ options }) => options)];
+  const options = [{ help: FLAG } as const, ...accepted.map(({ options }) => options)];
   return { name, does, words, options: describeOptions(Object.assign({}, ...options)) };
 }
 

@@ -3,7 +3,7 @@
  * user's kubeconfig.
  */
 import type { ImpersonatedUser } from '../kubernetes/impersonation-headers.ts';
-import { type OptionValues, OUTPUT_OPTION, UsageError } from './command.ts';
+import { type OptionValues, OUTPUT_OPTION, UsageError, VALUE, VALUES } from './command.ts';
 import { readGiven, readGivenToken } from './given-file.ts';
 import { kubeconfigFiles } from './kubeconfig/file.ts';
 import { readContext } from './kubeconfig/read-context.ts';
@@ -11,14 +11,14 @@ import type { StonegateAddress } from './stonegate-api.ts';
 
 /** The options of every command that asks a running Stonegate. */
 export const DESTINATION_OPTIONS = {
-  context: { type: 'string' },
-  kubeconfig: { type: 'string' },
-  server: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'token-file': { type: 'string' },
-  as: { type: 'string' },
-  'as-uid': { type: 'string' },
-  'as-group': { type: 'string', multiple: true },
+  context: VALUE,
+  kubeconfig: VALUE,
+  server: VALUE,
+  'ca-file': VALUE,
+  'token-file': VALUE,
+  as: VALUE,
+  'as-uid': VALUE,
+  'as-group': VALUES,
   output: OUTPUT_OPTION,
 } as const;
 

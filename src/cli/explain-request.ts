@@ -5,17 +5,17 @@
  * https://kubernetes.io/docs/reference/kubectl/#resource-types
  */
 import type { ExplainedRequest } from '../features/explain/stonegate-v1alpha1.ts';
-import { type OptionValues, refuseWords, UsageError } from './command.ts';
+import { type OptionValues, refuseWords, UsageError, VALUE, VALUES } from './command.ts';
 
 /** The options of the command that describe the request. */
 export const REQUEST_OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   'all-namespaces': { type: 'boolean', short: 'A' },
-  subresource: { type: 'string' },
-  method: { type: 'string' },
-  path: { type: 'string' },
-  header: { type: 'string', multiple: true },
-  upgrade: { type: 'string' },
+  subresource: VALUE,
+  method: VALUE,
+  path: VALUE,
+  header: VALUES,
+  upgrade: VALUE,
 } as const;
 
 type RequestFlags = OptionValues<typeof REQUEST_OPTIONS> & { readonly defaultNamespace: string };

@@ -16,6 +16,7 @@ import {
   OUTPUT_OPTION,
   print,
   UsageError,
+  VALUE,
 } from './command.ts';
 import { destinationOf } from './destination.ts';
 import { REQUEST_OPTIONS, REQUEST_VERBS, requestOf } from './explain-request.ts';
@@ -69,13 +70,13 @@ Exit codes: 0 explained, whatever the outcome; 1 it could not be; 2 wrong usage.
 
 const OPTIONS = {
   ...REQUEST_OPTIONS,
-  'token-file': { type: 'string' },
-  config: { type: 'string' },
-  server: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'admin-token-file': { type: 'string' },
-  context: { type: 'string' },
-  kubeconfig: { type: 'string' },
+  'token-file': VALUE,
+  config: VALUE,
+  server: VALUE,
+  'ca-file': VALUE,
+  'admin-token-file': VALUE,
+  context: VALUE,
+  kubeconfig: VALUE,
   output: OUTPUT_OPTION,
 } as const;
 

@@ -9,7 +9,7 @@ import {
   type ShownInvitation,
 } from '../features/invitations/invitation-v1alpha1.ts';
 import { createAskingCommand } from './asking-command.ts';
-import { columns, refuseWords, UsageError } from './command.ts';
+import { columns, refuseWords, UsageError, VALUE } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { createOwnObjectClient } from './own-object-client.ts';
 
@@ -40,8 +40,8 @@ const ACTIONS = ['list', 'withdraw', 'show', 'accept'] as const;
 const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   role: { type: 'string', choices: ['read', 'control', 'edit', 'manage'] },
-  team: { type: 'string' },
-  email: { type: 'string' },
+  team: VALUE,
+  email: VALUE,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 

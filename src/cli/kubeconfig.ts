@@ -14,7 +14,17 @@ import {
 } from '../kubernetes/kubeconfig-v1.ts';
 import { readIfThere } from '../lib/file-errors.ts';
 import { makeFolder } from '../lib/make-folder.ts';
-import { type CommandIO, createCommand, EXIT, type Note, type OptionValues, UsageError } from './command.ts';
+import {
+  type CommandIO,
+  createCommand,
+  EXIT,
+  FLAG,
+  type Note,
+  type OptionValues,
+  UsageError,
+  VALUE,
+  VALUES,
+} from './command.ts';
 import { absoluteName, readAuthority } from './given-file.ts';
 import { changeFile, fileToChange } from './kubeconfig/change-file.ts';
 import { mergeEntries } from './kubeconfig/entries.ts';
@@ -79,22 +89,22 @@ Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;
 
 const OPTIONS = {
-  server: { type: 'string' },
-  provider: { type: 'string' },
-  'ca-file': { type: 'string' },
-  'ca-fingerprint': { type: 'string' },
-  tenant: { type: 'string' },
-  name: { type: 'string' },
-  namespace: { type: 'string' },
-  projects: { type: 'string' },
-  'token-scope': { type: 'string', multiple: true },
-  'token-expires': { type: 'string' },
-  'token-file': { type: 'string' },
-  use: { type: 'boolean' },
-  force: { type: 'boolean' },
-  print: { type: 'boolean' },
-  kubeconfig: { type: 'string' },
-  command: { type: 'string' },
+  server: VALUE,
+  provider: VALUE,
+  'ca-file': VALUE,
+  'ca-fingerprint': VALUE,
+  tenant: VALUE,
+  name: VALUE,
+  namespace: VALUE,
+  projects: VALUE,
+  'token-scope': VALUES,
+  'token-expires': VALUE,
+  'token-file': VALUE,
+  use: FLAG,
+  force: FLAG,
+  print: FLAG,
+  kubeconfig: VALUE,
+  command: VALUE,
 } as const;
 
 export interface KubeconfigParts {

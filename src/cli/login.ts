@@ -3,14 +3,14 @@
  * ExecCredential, or at a terminal who is logged in; messages go to standard error.
  */
 import { systemClock } from '../lib/clock.ts';
-import { columns, createCommand } from './command.ts';
+import { columns, createCommand, FLAG } from './command.ts';
 import { withCachedLogin } from './login/cached-login.ts';
 import { obtainCredential } from './login/credential.ts';
 import { readExecInfo, writeExecCredential } from './login/exec-credential.ts';
 import { LOGIN_OPTIONS, LOGIN_USAGE } from './login/login-options.ts';
 import { renewAt } from './login/token-cache.ts';
 
-const OPTIONS = { ...LOGIN_OPTIONS, force: { type: 'boolean' }, print: { type: 'boolean' } } as const;
+const OPTIONS = { ...LOGIN_OPTIONS, force: FLAG, print: FLAG } as const;
 
 export const login = createCommand({ usage: LOGIN_USAGE, options: OPTIONS }, async (call) => {
   const { argv, io } = call;

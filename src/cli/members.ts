@@ -8,7 +8,7 @@ import {
   type MemberType,
 } from '../features/members/member-v1alpha1.ts';
 import { createAskingCommand } from './asking-command.ts';
-import { columns, refuseWords, UsageError } from './command.ts';
+import { columns, FLAG, refuseWords, UsageError } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
 import { createOwnObjectClient } from './own-object-client.ts';
@@ -45,7 +45,7 @@ const TYPES: Readonly<Record<string, MemberType>> = {
 const OPTIONS = {
   namespace: { type: 'string', short: 'n' },
   type: { type: 'string', choices: Object.keys(TYPES) },
-  force: { type: 'boolean' },
+  force: FLAG,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 

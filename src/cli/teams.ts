@@ -3,7 +3,7 @@
  */
 import { OWN_TEAMS, type ShownTeam } from '../features/teams/team-v1alpha1.ts';
 import { createAskingCommand } from './asking-command.ts';
-import { columns, refuseWords, UsageError } from './command.ts';
+import { columns, FLAG, refuseWords, UsageError, VALUE } from './command.ts';
 import { DESTINATION_USAGE } from './destination.ts';
 import { onlyOne } from './only-one.ts';
 import { createOwnObjectClient } from './own-object-client.ts';
@@ -29,8 +29,8 @@ Exit codes: 0 fine, 1 not logged in, refused or not reached, 2 wrong usage.
 
 const ACTIONS = ['create', 'add', 'remove', 'delete'] as const;
 const OPTIONS = {
-  description: { type: 'string' },
-  managers: { type: 'boolean' },
+  description: VALUE,
+  managers: FLAG,
 } as const;
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ACTIONS } as const;
 

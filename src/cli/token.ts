@@ -17,6 +17,8 @@ import {
   type Note,
   refuseWords,
   UsageError,
+  VALUE,
+  VALUES,
 } from './command.ts';
 import { DESTINATION_OPTIONS, DESTINATION_USAGE, type Destination, destinationOf } from './destination.ts';
 import { makeToken, secondsIn, secretIn } from './make-token.ts';
@@ -57,10 +59,10 @@ const ACTIONS = {
       usage: USAGE,
       options: {
         ...ASKING,
-        scope: { type: 'string', multiple: true },
-        rules: { type: 'string' },
-        expires: { type: 'string' },
-        description: { type: 'string' },
+        scope: VALUES,
+        rules: VALUE,
+        expires: VALUE,
+        description: VALUE,
       },
     },
     async ({ values, note, io }, env: NodeJS.ProcessEnv = process.env) => {
@@ -73,7 +75,7 @@ const ACTIONS = {
     await print(list, () => tableOf(list.items, io.width));
   }),
   rotate: createCommand(
-    { usage: USAGE, options: { ...ASKING, overlap: { type: 'string' } }, words: [] },
+    { usage: USAGE, options: { ...ASKING, overlap: VALUE }, words: [] },
     async ({ values: { overlap, ...values }, words, note, io }, env: NodeJS.ProcessEnv = process.env) => {
       const [name, ...more] = words;
       if (name === undefined) throw new UsageError('which token? Its ID is in stonegate token list');

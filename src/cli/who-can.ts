@@ -10,7 +10,7 @@ import {
 } from '../features/who-can/who-can-v1alpha1.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 import { createAskingCommand } from './asking-command.ts';
-import { columns, type OptionValues, refuseWords, UsageError } from './command.ts';
+import { columns, FLAG, type OptionValues, refuseWords, UsageError, VALUE } from './command.ts';
 import { DESTINATION_USAGE, type Destination } from './destination.ts';
 import { findResource, isOnlyInRules } from './find-resource.ts';
 import { createOwnObjectClient } from './own-object-client.ts';
@@ -44,10 +44,10 @@ reached; 2 wrong usage.
 `;
 
 const OPTIONS = {
-  subresource: { type: 'string' },
+  subresource: VALUE,
   namespace: { type: 'string', short: 'n' },
   'all-namespaces': { type: 'boolean', short: 'A' },
-  people: { type: 'boolean' },
+  people: FLAG,
 } as const;
 
 /** https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb */

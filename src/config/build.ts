@@ -2,36 +2,17 @@
  * The configuration and the runtime dependencies from which the components of a generation are built.
  */
 
-import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
-import { type Logger, silentLogger } from '../lib/logger.ts';
-import { type Random, systemRandom } from '../lib/random.ts';
-import { noTelemetry, type Telemetry } from '../lib/telemetry.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { CoreConfiguration } from './core-configuration.ts';
 import type { GenerationBuilder } from './generation.ts';
 import type { LoadedConfiguration } from './load.ts';
 
-/** The clock, randomness, log and metrics that every component gets. */
-export interface RuntimeDependencies {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
-}
-
 export interface Build<C extends CoreConfiguration = CoreConfiguration> {
   readonly loaded: LoadedConfiguration<C>;
-  readonly runtime: RuntimeDependencies;
+  readonly runtime: Runtime;
   readonly generation: GenerationBuilder;
-}
-
-/**
- * Runtime dependencies of a command that ends by itself. It prints its errors, so by default nothing is
- * logged.
- */
-export function commandRuntime(logger: Logger = silentLogger): RuntimeDependencies {
-  return { clock: systemClock, random: systemRandom, logger, telemetry: noTelemetry };
 }
 
 /**

@@ -5,8 +5,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { defineGauge, OPEN, type Readings } from '../lib/metric.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { certificateBlocks } from '../lib/transport-security.ts';
-import type { RuntimeDependencies } from './build.ts';
 import type { LoadedConfiguration } from './load.ts';
 import { formatPath, type Problem } from './problem.ts';
 
@@ -42,7 +42,7 @@ export function createCertificateReport({
   clock,
   logger,
   telemetry,
-}: Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'>): (loaded: Certificates) => void {
+}: Pick<Runtime, 'clock' | 'logger' | 'telemetry'>): (loaded: Certificates) => void {
   let ends: Readings<typeof CERTIFICATE_ENDS.labels> = [];
   telemetry.measure(CERTIFICATE_ENDS, () => ends);
   return (loaded) => {

@@ -5,9 +5,10 @@
  * `..data`, which causes no event for the file.
  * https://kubernetes.io/docs/concepts/configuration/secret/#mounted-secrets-are-updated-automatically
  */
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+
+import type { Timer } from '../lib/clock.ts';
 import { defineCounter, defineGauge } from '../lib/metric.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import {
   fingerprint,
@@ -24,7 +25,7 @@ import { formatProblem } from './problem.ts';
  */
 const WATCH_INTERVAL = 10_000;
 
-export interface ReloaderOptions<Loaded> {
+export interface ReloaderOptions<Loaded> extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly file: string;
   /** Reads and checks the file, and all files that it names. */
   readonly load: (file: string, sources: LoadSources) => Promise<LoadResult<Loaded>>;
@@ -36,9 +37,6 @@ export interface ReloaderOptions<Loaded> {
    * stays.
    */
   readonly apply: (loaded: Loaded) => void | Promise<void>;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export const RELOADS = defineCounter({

@@ -7,7 +7,6 @@ import type { DocumentCache } from '../cache/document-cache.ts';
 import type { Drops } from '../cache/drops.ts';
 import type { SharedCache } from '../cache/shared-cache.ts';
 import type { SharedStore } from '../cache/shared-store.ts';
-import type { RuntimeDependencies } from '../config/build.ts';
 import type { Handle } from '../config/component.ts';
 import type { Parts, Scope } from '../config/scope.ts';
 import type { Authenticator } from '../identity/authenticator.ts';
@@ -16,6 +15,7 @@ import type { Owners } from '../identity/owners.ts';
 import type { AccessReviewer } from '../kubernetes/access-reviewer.ts';
 import type { UpstreamResponse } from '../kubernetes/upstream-ports.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { StartupProbe } from '../lib/startup-probe.ts';
 import type { ResponseMemory } from '../limits/response-memory.ts';
 import type { AccessSubjects } from '../proxy/access-subject.ts';
@@ -57,7 +57,7 @@ export interface FeatureBuild<P extends Parts = Parts> extends Backends {
   /** What it reads of the configuration. */
   readonly parts: P;
   readonly scope: Scope;
-  readonly runtime: RuntimeDependencies;
+  readonly runtime: Runtime;
   /** Whether a command only explains a request: nothing is written. */
   readonly explains?: boolean;
 }

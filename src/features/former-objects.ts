@@ -3,13 +3,14 @@
  * of tenants; before it is deleted the API server is asked once more, and says that there is no such tenant
  * or that its UID is another one. Every process does so: what another has deleted is gone already.
  */
+
 import { ComponentType, RUNS, type Uses } from '../config/component.ts';
 import { StatusError } from '../errors/status-error.ts';
 import { KINDS, type Place, type ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import { MalformedObject } from '../kubernetes/list-watch.ts';
 import { deleteExactly, type Objects } from '../kubernetes/objects.ts';
-import { type Clock, pause } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import { pause } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { FeatureBuild } from './build.ts';
 import {
   isOwnedBy,
@@ -24,15 +25,13 @@ export interface StoredForTenant extends TenantOwned {
   readonly uid: string;
 }
 
-interface FormerObjectsOptions {
+interface FormerObjectsOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly kind: ResourceKind;
   readonly place: Place;
   /** All objects of the kind that this process knows. */
   readonly values: () => Iterable<StoredForTenant>;
   readonly tenants: Pick<TenantUIDs, 'isFormer'>;
   readonly objects: Pick<Objects, 'get' | 'delete'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** Milliseconds. */

@@ -2,7 +2,7 @@
  * Creates a controller that runs on one replica at a time. The replicas agree on it by a lease with the
  * controller's name.
  */
-import type { RuntimeDependencies } from '../config/build.ts';
+
 import type { Place } from '../kubernetes/kubernetes-object.ts';
 import type { Objects } from '../kubernetes/objects.ts';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../kubernetes/reconcile/controller.ts';
 import { createLease } from '../kubernetes/reconcile/lease.ts';
 import type { Plan } from '../kubernetes/reconcile/plan.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { type OperatorTenancy, operatorPlace } from '../tenancy/places.ts';
 
 /** Where leases are: a namespace that exists in every cluster, and in the system tenant of every Arktos. */
@@ -23,7 +24,7 @@ export const leasePlace = (tenancy: OperatorTenancy): Place =>
  * @param objects with the provisioning credential
  */
 export function createLeasedController<P extends Plan>(
-  runtime: RuntimeDependencies,
+  runtime: Runtime,
   leases: Place,
   objects: Objects,
   options: Omit<ControllerOptions<P>, 'lease' | 'clock' | 'random' | 'logger' | 'telemetry'>,

@@ -3,14 +3,15 @@
  * and what else becomes known of an object; deletes those that ended long ago. Every process does so: what
  * another has written already is not written again. One request at a time, so that it delays no other.
  */
+
 import { z } from 'zod';
 import { StatusError } from '../errors/status-error.ts';
 import { type Owners, ownerKey, signInOf } from '../identity/owners.ts';
 import type { Place, ResourceKind } from '../kubernetes/kubernetes-object.ts';
 import { deleteExactly, type Objects } from '../kubernetes/objects.ts';
-import { type Clock, pause } from '../lib/clock.ts';
+import { pause } from '../lib/clock.ts';
 import { timestamp } from '../lib/go-time.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { Identity } from '../tenancy/identity.ts';
 
 export interface OwnedObject {
@@ -27,7 +28,7 @@ export interface OwnedObjects<T extends OwnedObject> {
   ofOwner(key: string): Iterable<T>;
 }
 
-export interface OwnerUpkeepOptions<T extends OwnedObject> {
+export interface OwnerUpkeepOptions<T extends OwnedObject> extends Pick<Runtime, 'clock' | 'logger'> {
   readonly kind: ResourceKind;
   readonly store: OwnedObjects<T>;
   readonly identityOf: (object: T) => Identity;
@@ -36,8 +37,6 @@ export interface OwnerUpkeepOptions<T extends OwnedObject> {
   readonly objects: Objects;
   readonly place: Place;
   readonly owners: Pick<Owners, 'ownerOf' | 'countsUntil'>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** All in milliseconds. Between two writes: five in a second. */

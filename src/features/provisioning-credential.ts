@@ -35,5 +35,5 @@ export function needsProvisioner(
  * @param when the feature needs them
  */
 export function tenantUIDRight(when: readonly Condition[]): Right {
-  return { when: [...when, 'tenantsAreObjects'], rule: rule('', ['tenants'], ['get', 'list', 'watch']) };
+  return { when: [...when, 'tenantsAreObjects'], rule: rule('', 'tenants', 'get list watch') };
 }

@@ -2,9 +2,9 @@
  * The lifetimes of the watches that Stonegate answers itself: they end when another generation is in force.
  */
 
-import type { RuntimeDependencies } from '../config/build.ts';
 import { ComponentType } from '../config/component.ts';
 import type { Scope } from '../config/scope.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { WatchLifetimes } from '../proxy/response/watch-lifetimes.ts';
 
 const IN_FORCE = new ComponentType<AbortController>('own watches', {
@@ -12,10 +12,7 @@ const IN_FORCE = new ComponentType<AbortController>('own watches', {
 });
 
 /** One for each generation: call it once. */
-export function watchLifetimesOf(
-  scope: Scope,
-  runtime: Pick<RuntimeDependencies, 'clock' | 'random'>,
-): WatchLifetimes {
+export function watchLifetimesOf(scope: Scope, runtime: Pick<Runtime, 'clock' | 'random'>): WatchLifetimes {
   const { signal } = scope.perGeneration(IN_FORCE, [], () => new AbortController());
   return new WatchLifetimes({ ...runtime, replaced: signal });
 }

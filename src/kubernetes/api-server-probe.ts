@@ -3,10 +3,11 @@
  * which every API server has; Arktos has no `/readyz`. Requests are forwarded even while the API server's own
  * storage is failing.
  */
+
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Timer } from '../lib/clock.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { UpstreamFetcher } from './upstream-ports.ts';
 import { ownGet } from './upstream-request.ts';
 
@@ -18,11 +19,9 @@ export interface ApiServerProbe extends ReadinessCheck {
   stop(): void;
 }
 
-export interface ApiServerProbeOptions {
+export interface ApiServerProbeOptions extends Pick<Runtime, 'clock' | 'logger'> {
   /** Called for each probe, since a reload creates a new one. */
   readonly fetcher: () => UpstreamFetcher;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Called when the API server has become ready, also for the first time. */
   readonly onReady: (signal: AbortSignal) => void;
   /** Milliseconds from the end of one probe to the next. */

@@ -3,10 +3,10 @@
  * ended. No watch is trusted without proof: an API server that sends no bookmarks is listed every minute.
  * https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
  */
+
 import { Backoff } from '../lib/backoff.ts';
-import { afterPendingIO, type Clock, pause, type Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
+import { afterPendingIO, pause, type Timer } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { Telemetry } from '../lib/telemetry.ts';
 import { failureOf, ListNeeded, logFailure, SILENT } from './informer-failure.ts';
 import { INFORMER_FAILED, INFORMER_LISTS, type InformerListReason } from './informer-metrics.ts';
@@ -44,7 +44,7 @@ const FIRST_WATCH_SECONDS = 58;
 const LOG_INTERVAL = 60_000;
 const RECONNECT = new Error('another connection is used');
 
-export interface InformerOptions<T> {
+export interface InformerOptions<T> extends Pick<Runtime, 'clock' | 'logger' | 'random'> {
   /** The informers that belong together; a label of metrics. */
   readonly name: string;
   /** The path of the list, without a query. */
@@ -57,9 +57,6 @@ export interface InformerOptions<T> {
   readonly onUpdate?: () => void;
   /** Called for each request: a renewed credential has another one. */
   readonly upstream: () => UpstreamFetcher & UpstreamStreamer;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   readonly telemetry: Pick<Telemetry, 'count'>;
 }
 

@@ -86,8 +86,9 @@ function entriesOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : [];
 }
 
-export function rule(group: string, resources: readonly string[], verbs: readonly string[]): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
+/** @param resources words, as the verbs */
+export function rule(group: string, resources: string, verbs: string): PolicyRule {
+  return { apiGroups: [group], resources: resources.split(/\s+/), verbs: verbs.split(/\s+/) };
 }
 
 /** Drops rules that another rule includes, so that every printed rule is needed. */

@@ -1,14 +1,12 @@
 /**
  * A call to a backend, from its begin on: counted, and shown in the trace of the request that caused it.
  */
-import type { Clock } from './clock.ts';
-import { currentTrace, type TracedCall } from './request-trace.ts';
-import type { Backend, BackendResult, Telemetry } from './telemetry.ts';
 
-interface BackendCallOptions {
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-}
+import { currentTrace, type TracedCall } from './request-trace.ts';
+import type { Runtime } from './runtime.ts';
+import type { Backend, BackendResult } from './telemetry.ts';
+
+interface BackendCallOptions extends Pick<Runtime, 'clock' | 'telemetry'> {}
 
 export class BackendCall {
   readonly #backend: Backend;

@@ -6,10 +6,9 @@
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
 import { defineCounter } from '../lib/metric.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { sourceKey } from '../lib/source-key.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
 import { KeyedSemaphore } from './keyed-semaphore.ts';
 import { createRateLimiter, type Rate } from './rate-limiter.ts';
 
@@ -30,7 +29,7 @@ export interface UnknownCredentialGate {
   enter<T>(source: string, work: () => Promise<T>): Promise<T>;
 }
 
-export interface UnknownCredentialGateOptions {
+export interface UnknownCredentialGateOptions extends Pick<Runtime, 'clock' | 'telemetry'> {
   readonly perSource: Rate;
   /** Concurrent validations. */
   readonly concurrent: number;
@@ -38,8 +37,6 @@ export interface UnknownCredentialGateOptions {
   readonly queue: number;
   /** The longest wait, in milliseconds. */
   readonly queueTimeout: number;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 export function createUnknownCredentialGate(options: UnknownCredentialGateOptions): UnknownCredentialGate {

@@ -3,13 +3,14 @@
  * whole lines in order. If it cannot be written, requests continue: the failure is logged and lost lines are
  * counted. Without pino's exit hook, which throws if the file never opened.
  */
+
 import { once } from 'node:events';
 import { dirname } from 'node:path';
 import sonicBoom from 'sonic-boom';
-import type { Clock, Timer } from '../lib/clock.ts';
+import type { Timer } from '../lib/clock.ts';
 import { FileNotOpened } from '../lib/file-errors.ts';
-import type { Logger } from '../lib/logger.ts';
 import { makeFolder } from '../lib/make-folder.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { AUDIT_BYTES } from '../limits/memory-bounds.ts';
 import { LineBatch, UnwrittenLines } from './audit-lines.ts';
 import type { AuditSink } from './audit-log.ts';
@@ -70,13 +71,11 @@ declare module 'sonic-boom' {
   }
 }
 
-export interface AuditStreamOptions {
+export interface AuditStreamOptions extends Pick<Runtime, 'clock' | 'logger'> {
   /** `-` is standard output. */
   readonly file: string;
   /** What the lines are, for the log. */
   readonly content: 'audit events' | 'usage records';
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Called for each lost line. */
   readonly lost: () => void;
   /** Called when a write has failed, and when everything is written again. */

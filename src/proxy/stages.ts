@@ -13,9 +13,8 @@ import type { RoleScope } from '../identity/keystone/roles-in-scope.ts';
 import { forbidden } from '../kubernetes/forbidden.ts';
 import type { RequestInfo, TenantName } from '../kubernetes/request-info.ts';
 import type { UpstreamRights } from '../kubernetes/upstream-ports.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
-import type { Random } from '../lib/random.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 import { actingTenant } from './acting-tenant.ts';
@@ -45,9 +44,7 @@ import {
 import { routeKind } from './route-kind.ts';
 
 /** The facts and functions by which the stages decide; `app/proxy.ts` builds them for a configuration. */
-export interface Stages extends CombinedFeatures {
-  readonly clock: Clock;
-  readonly random: Random;
+export interface Stages extends CombinedFeatures, Pick<Runtime, 'clock' | 'random'> {
   readonly trustedProxies: TrustedProxies;
   readonly anonymousAccess: AnonymousAccess;
   readonly mode: TenancyMode;

@@ -5,61 +5,49 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/rbac/#user-facing-roles
  */
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
+import { rule } from '../kubernetes/right.ts';
 
-export const READ_VERBS = ['get', 'list', 'watch'];
-export const WRITE_VERBS = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-const CHANGE = ['update', 'patch'];
+const READS = 'get list watch';
+export const WRITES = 'create update patch delete deletecollection';
+const READS_AND_WRITES = `${READS} ${WRITES}`;
+const CHANGE = 'update patch';
+export const READ_VERBS = READS.split(' ');
+export const WRITE_VERBS = WRITES.split(' ');
 
 /** The words for the roles `stonegate:read` to `stonegate:manage`; each contains the one before. */
 export const LEVELS = ['read', 'control', 'edit', 'manage'] as const;
 export type Level = (typeof LEVELS)[number];
 
-const WORKLOADS = ['deployments', 'replicasets', 'statefulsets'];
-const SCALES = ['deployments/scale', 'replicasets/scale', 'statefulsets/scale'];
+const WORKLOADS = 'deployments replicasets statefulsets';
+const SCALES = 'deployments/scale replicasets/scale statefulsets/scale';
 /** Arktos still serves workloads under this group too. */
-const EXTENSIONS = ['daemonsets', 'deployments', 'ingresses', 'networkpolicies', 'replicasets'];
+const EXTENSIONS = 'daemonsets deployments ingresses networkpolicies replicasets';
 
 /** Reads everything in a namespace, logs included, except secrets. */
 const READ: readonly PolicyRule[] = [
-  rule('', READ_VERBS, [
-    'configmaps',
-    'endpoints',
-    'events',
-    'limitranges',
-    'namespaces',
-    'namespaces/status',
-    'persistentvolumeclaims',
-    'persistentvolumeclaims/status',
-    'persistentvolumes',
-    'pods',
-    'pods/log',
-    'pods/status',
-    'replicationcontrollers',
-    'replicationcontrollers/scale',
-    'replicationcontrollers/status',
-    'resourcequotas',
-    'resourcequotas/status',
-    'serviceaccounts',
-    'services',
-    'services/status',
-  ]),
-  rule('apps', READ_VERBS, [
-    'controllerrevisions',
-    'daemonsets',
-    'daemonsets/status',
-    ...WORKLOADS,
-    ...WORKLOADS.map((resource) => `${resource}/status`),
-    ...SCALES,
-  ]),
-  rule('extensions', READ_VERBS, [...EXTENSIONS, 'deployments/scale', 'replicasets/scale']),
-  rule('autoscaling', READ_VERBS, ['horizontalpodautoscalers', 'horizontalpodautoscalers/status']),
-  rule('batch', READ_VERBS, ['cronjobs', 'cronjobs/status', 'jobs', 'jobs/status']),
-  rule('networking.k8s.io', READ_VERBS, ['ingresses', 'ingresses/status', 'networkpolicies']),
-  rule('policy', READ_VERBS, ['poddisruptionbudgets', 'poddisruptionbudgets/status']),
-  rule('discovery.k8s.io', READ_VERBS, ['endpointslices']),
-  rule('events.k8s.io', READ_VERBS, ['events']),
-  rule('storage.k8s.io', READ_VERBS, ['storageclasses']),
-  rule('apiextensions.k8s.io', READ_VERBS, ['customresourcedefinitions']),
+  rule(
+    '',
+    `configmaps endpoints events limitranges namespaces namespaces/status persistentvolumeclaims
+     persistentvolumeclaims/status persistentvolumes pods pods/log pods/status replicationcontrollers
+     replicationcontrollers/scale replicationcontrollers/status resourcequotas resourcequotas/status
+     serviceaccounts services services/status`,
+    READS,
+  ),
+  rule(
+    'apps',
+    `controllerrevisions daemonsets daemonsets/status ${WORKLOADS} deployments/status replicasets/status
+     statefulsets/status ${SCALES}`,
+    READS,
+  ),
+  rule('extensions', `${EXTENSIONS} deployments/scale replicasets/scale`, READS),
+  rule('autoscaling', 'horizontalpodautoscalers horizontalpodautoscalers/status', READS),
+  rule('batch', 'cronjobs cronjobs/status jobs jobs/status', READS),
+  rule('networking.k8s.io', 'ingresses ingresses/status networkpolicies', READS),
+  rule('policy', 'poddisruptionbudgets poddisruptionbudgets/status', READS),
+  rule('discovery.k8s.io', 'endpointslices', READS),
+  rule('events.k8s.io', 'events', READS),
+  rule('storage.k8s.io', 'storageclasses', READS),
+  rule('apiextensions.k8s.io', 'customresourcedefinitions', READS),
 ];
 
 /**
@@ -69,13 +57,13 @@ const READ: readonly PolicyRule[] = [
 const CONTROL: readonly PolicyRule[] = [
   ...READ,
   // Connections over WebSocket begin with a GET.
-  rule('', ['create', 'get'], ['pods/attach', 'pods/exec', 'pods/portforward']),
-  rule('', ['get', ...WRITE_VERBS], ['pods/proxy', 'services/proxy']),
-  rule('', ['create'], ['pods/eviction']),
-  rule('', ['delete', 'deletecollection'], ['pods']),
-  rule('', CHANGE, ['replicationcontrollers/scale']),
-  rule('apps', CHANGE, SCALES),
-  rule('extensions', CHANGE, ['deployments/scale', 'replicasets/scale']),
+  rule('', 'pods/attach pods/exec pods/portforward', 'create get'),
+  rule('', 'pods/proxy services/proxy', `get ${WRITES}`),
+  rule('', 'pods/eviction', 'create'),
+  rule('', 'pods', 'delete deletecollection'),
+  rule('', 'replicationcontrollers/scale', CHANGE),
+  rule('apps', SCALES, CHANGE),
+  rule('extensions', 'deployments/scale replicasets/scale', CHANGE),
 ];
 
 /**
@@ -85,25 +73,18 @@ const CONTROL: readonly PolicyRule[] = [
  */
 const EDIT: readonly PolicyRule[] = [
   ...CONTROL,
-  rule('', WRITE_VERBS, [
-    'configmaps',
-    'persistentvolumeclaims',
-    'pods',
-    'replicationcontrollers',
-    'serviceaccounts',
-    'services',
-  ]),
-  rule('', [...READ_VERBS, ...WRITE_VERBS], ['secrets']),
-  rule('', CHANGE, ['pods/ephemeralcontainers']),
-  rule('', ['create'], ['serviceaccounts/token']),
-  rule('', ['create', ...CHANGE], ['events']),
-  rule('apps', WRITE_VERBS, ['daemonsets', ...WORKLOADS]),
-  rule('extensions', WRITE_VERBS, EXTENSIONS),
-  rule('autoscaling', WRITE_VERBS, ['horizontalpodautoscalers']),
-  rule('batch', WRITE_VERBS, ['cronjobs', 'jobs']),
-  rule('networking.k8s.io', WRITE_VERBS, ['ingresses', 'networkpolicies']),
-  rule('policy', WRITE_VERBS, ['poddisruptionbudgets']),
-  rule('coordination.k8s.io', [...READ_VERBS, ...WRITE_VERBS], ['leases']),
+  rule('', 'configmaps persistentvolumeclaims pods replicationcontrollers serviceaccounts services', WRITES),
+  rule('', 'secrets', READS_AND_WRITES),
+  rule('', 'pods/ephemeralcontainers', CHANGE),
+  rule('', 'serviceaccounts/token', 'create'),
+  rule('', 'events', `create ${CHANGE}`),
+  rule('apps', `daemonsets ${WORKLOADS}`, WRITES),
+  rule('extensions', EXTENSIONS, WRITES),
+  rule('autoscaling', 'horizontalpodautoscalers', WRITES),
+  rule('batch', 'cronjobs jobs', WRITES),
+  rule('networking.k8s.io', 'ingresses networkpolicies', WRITES),
+  rule('policy', 'poddisruptionbudgets', WRITES),
+  rule('coordination.k8s.io', 'leases', READS_AND_WRITES),
 ];
 
 const RBAC = 'rbac.authorization.k8s.io';
@@ -111,14 +92,14 @@ const RBAC = 'rbac.authorization.k8s.io';
 /** Writes RBAC objects; the API server prevents users from granting more than they have. */
 const MANAGE: readonly PolicyRule[] = [
   ...EDIT,
-  rule(RBAC, [...READ_VERBS, ...WRITE_VERBS], ['roles', 'rolebindings']),
-  rule('authorization.k8s.io', ['create'], ['localsubjectaccessreviews']),
+  rule(RBAC, 'roles rolebindings', READS_AND_WRITES),
+  rule('authorization.k8s.io', 'localsubjectaccessreviews', 'create'),
 ];
 
 /** Self reviews. An ordinary cluster has `system:basic-user` for them. */
 const BASIC_USER: readonly PolicyRule[] = [
-  rule('authorization.k8s.io', ['create'], ['selfsubjectaccessreviews', 'selfsubjectrulesreviews']),
-  rule('authentication.k8s.io', ['create'], ['selfsubjectreviews']),
+  rule('authorization.k8s.io', 'selfsubjectaccessreviews selfsubjectrulesreviews', 'create'),
+  rule('authentication.k8s.io', 'selfsubjectreviews', 'create'),
 ];
 
 export const BASIC_USER_ROLE = 'stonegate:basic-user';
@@ -144,10 +125,6 @@ export const TENANT_CLUSTER_ROLES: typeof CLUSTER_ROLES = new Map([
   ...CLUSTER_ROLES,
   [
     'stonegate:manage',
-    [...MANAGE, { ...rule(RBAC, ['bind'], ['clusterroles']), resourceNames: GIVEN_BY_MANAGE }],
+    [...MANAGE, { ...rule(RBAC, 'clusterroles', 'bind'), resourceNames: GIVEN_BY_MANAGE }],
   ],
 ]);
-
-function rule(group: string, verbs: readonly string[], resources: readonly string[]): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
-}

@@ -6,7 +6,8 @@
 
 import type { Question } from '../kubernetes/authorizer-attributes.ts';
 import type { PolicyRule } from '../kubernetes/kubernetes-object.ts';
-import { WRITE_VERBS } from './cluster-roles.ts';
+import { rule } from '../kubernetes/right.ts';
+import { WRITES } from './cluster-roles.ts';
 import { intersectionOf, ruleAllows } from './rules.ts';
 
 export const ESCALATION_WORDS = ['secrets', 'exec', 'rbac', 'impersonate', 'tokens'] as const;
@@ -15,66 +16,45 @@ export type EscalationWord = (typeof ESCALATION_WORDS)[number];
 /** With one of these verbs a role gives more than its rules say. */
 export const ESCALATING_VERBS: ReadonlySet<string> = new Set(['bind', 'escalate', 'impersonate']);
 
-function rule(group: string, resources: readonly string[], verbs: readonly string[] = ['*']): PolicyRule {
-  return { apiGroups: [group], resources, verbs };
-}
-
 const RULES: Readonly<Record<EscalationWord, readonly PolicyRule[]>> = {
-  secrets: [rule('', ['secrets'])],
+  secrets: [rule('', 'secrets', '*')],
   exec: [
-    rule('*', ['*/exec', '*/attach', '*/portforward', '*/proxy', '*/ephemeralcontainers']),
+    rule('*', '*/exec */attach */portforward */proxy */ephemeralcontainers', '*'),
     // KubeVirt's connections into virtual machines.
-    rule('*', ['*/console', '*/vnc', '*/usbredir', '*/vsock']),
-    rule('*', ['*'], ['proxy']),
+    rule('*', '*/console */vnc */usbredir */vsock', '*'),
+    rule('*', '*', 'proxy'),
     // A volume can be a folder of a node.
-    rule('', ['persistentvolumes'], WRITE_VERBS),
+    rule('', 'persistentvolumes', WRITES),
     // The kubelet asks for these rights before it shows what is on its node.
-    rule('', [
-      'nodes/log',
-      'nodes/metrics',
-      'nodes/stats',
-      'nodes/configz',
-      'nodes/pods',
-      'nodes/checkpoint',
-    ]),
+    rule('', 'nodes/log nodes/metrics nodes/stats nodes/configz nodes/pods nodes/checkpoint', '*'),
   ],
   rbac: [
-    rule('rbac.authorization.k8s.io', ['*'], WRITE_VERBS),
-    rule('*', ['*'], ['bind', 'escalate']),
+    rule('rbac.authorization.k8s.io', '*', WRITES),
+    rule('*', '*', 'bind escalate'),
     // Webhooks, aggregated API servers and conversions see, change or serve the requests of others.
-    rule('admissionregistration.k8s.io', ['*'], WRITE_VERBS),
-    rule('apiregistration.k8s.io', ['*'], WRITE_VERBS),
-    rule(
-      'apiextensions.k8s.io',
-      ['customresourcedefinitions', 'customresourcedefinitions/status'],
-      WRITE_VERBS,
-    ),
+    rule('admissionregistration.k8s.io', '*', WRITES),
+    rule('apiregistration.k8s.io', '*', WRITES),
+    rule('apiextensions.k8s.io', 'customresourcedefinitions customresourcedefinitions/status', WRITES),
     // Labels of a namespace state its owner, and how far its pods are restricted; its roles and bindings end
     // with it.
-    rule(
-      '',
-      ['namespaces', 'namespaces/status', 'namespaces/finalize'],
-      WRITE_VERBS.filter((verb) => verb !== 'create'),
-    ),
-    rule('', ['tenants'], WRITE_VERBS),
-    rule('tenancy.stonegate.dev', ['*'], WRITE_VERBS),
-    rule('stonegate.dev', ['members', 'teams', 'invitations', 'invitationacceptances'], WRITE_VERBS),
+    rule('', 'namespaces namespaces/status namespaces/finalize', 'update patch delete deletecollection'),
+    rule('', 'tenants', WRITES),
+    rule('tenancy.stonegate.dev', '*', WRITES),
+    rule('stonegate.dev', 'members teams invitations invitationacceptances', WRITES),
   ],
   impersonate: [
     rule(
       '*',
-      ['*'],
-      [
-        ...['impersonate', 'impersonate:user-info', 'impersonate:serviceaccount'],
-        ...['impersonate:arbitrary-node', 'impersonate:associated-node'],
-      ],
+      '*',
+      `impersonate impersonate:user-info impersonate:serviceaccount impersonate:arbitrary-node
+       impersonate:associated-node`,
     ),
   ],
   tokens: [
-    rule('', ['serviceaccounts/token']),
-    rule('stonegate.dev', ['accesstokens', 'accesstokenrotations']),
-    rule('certificates.k8s.io', ['*'], WRITE_VERBS),
-    rule('*', ['*'], ['approve', 'sign', 'attest']),
+    rule('', 'serviceaccounts/token', '*'),
+    rule('stonegate.dev', 'accesstokens accesstokenrotations', '*'),
+    rule('certificates.k8s.io', '*', WRITES),
+    rule('*', '*', 'approve sign attest'),
   ],
 };
 

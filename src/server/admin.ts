@@ -5,13 +5,13 @@
  * runs every check.
  * https://kubernetes.io/docs/reference/using-api/health-checks/
  */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { methodNotAllowed, pathNotFound, StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
 import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { listen } from './listen.ts';
 import { encodeStatus } from './status-writer.ts';
 
@@ -21,7 +21,7 @@ export interface Readiness {
   readonly reason?: string;
 }
 
-export interface AdminOptions {
+export interface AdminOptions extends Pick<Runtime, 'logger' | 'random'> {
   /** `host:port`. */
   readonly bind: string;
   readonly readiness: () => readonly Readiness[] | Promise<readonly Readiness[]>;
@@ -31,8 +31,6 @@ export interface AdminOptions {
   readonly usage?: (() => string | Promise<string>) | undefined;
   /** Stonegate's version: at the other listeners `/version` is the API server's. */
   readonly version: string;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export interface AdminListener {

@@ -5,14 +5,15 @@
  * earlier verification.
  * RFC 5280 §4.1.2.6; https://nodejs.org/api/tls.html#certificate-object
  */
+
 import { hash, X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
-import { type Clock, runAt } from '../lib/clock.ts';
+import { runAt } from '../lib/clock.ts';
 import { messageOf } from '../lib/error-code.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Runtime } from '../lib/runtime.ts';
 
 export interface ClientCertificates {
   /** Call for each connection before its handshake. */
@@ -30,11 +31,9 @@ export interface ClientCertificates {
   setAuthorities(authorities: string | Buffer): void;
 }
 
-export interface ClientCertificatesOptions {
+export interface ClientCertificatesOptions extends Pick<Runtime, 'clock' | 'logger'> {
   /** PEM. */
   readonly authorities: string | Buffer;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export function createClientCertificates(options: ClientCertificatesOptions): ClientCertificates {

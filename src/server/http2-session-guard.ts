@@ -4,10 +4,11 @@
  * the socket of a destroyed session that cannot close.
  * RFC 9113 §10.5.
  */
+
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Timer } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { ListenerTimeouts } from './serve-context.ts';
 import type { HeadReader, UnfinishedHeads } from './unfinished-heads.ts';
 
@@ -19,10 +20,8 @@ export const MAX_CONCURRENT_STREAMS = 100;
  */
 const MAX_RESETS = 300;
 
-export interface SessionGuardOptions {
+export interface SessionGuardOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly timeouts: ListenerTimeouts;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly heads: UnfinishedHeads;
 }
 

@@ -11,11 +11,9 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { CancellationSource } from '../lib/cancellation.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Exchange } from '../lib/exchange.ts';
-import type { Logger } from '../lib/logger.ts';
 import { defineGauge, OPEN } from '../lib/metric.ts';
-import type { Random } from '../lib/random.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type ClientCertificates, createClientCertificates } from './client-certificates.ts';
 import { serveHttp1 } from './http1.ts';
@@ -38,16 +36,13 @@ export const CONNECTIONS_OPEN = defineGauge({
   aggregator: 'sum',
 });
 
-export interface ListenerOptions {
+export interface ListenerOptions extends Pick<Runtime, 'clock' | 'logger' | 'random'> {
   /** `host:port`. */
   readonly bind: string;
   readonly tls: TLSMaterial;
   readonly http2: boolean;
   readonly timeouts: ListenerTimeouts;
   readonly limits: { readonly headerBytes: number };
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   readonly serve: (exchange: Exchange) => Promise<void>;
 }
 

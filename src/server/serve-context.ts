@@ -2,15 +2,14 @@
  * What both protocols get from their listener, and the guard around the handler: an unexpected error is a 500
  * for one client, never the end of the process.
  */
+
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../errors/status-error.ts';
 import { toStatus } from '../errors/to-status.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
 import type { ClientCertificate } from '../lib/client-certificate.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Exchange, ResponseWriter } from '../lib/exchange.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { writeStatus } from './status-writer.ts';
 import type { UnfinishedHeads } from './unfinished-heads.ts';
@@ -24,7 +23,7 @@ export interface ListenerTimeouts {
   readonly stall: number;
 }
 
-export interface ServeContext {
+export interface ServeContext extends Pick<Runtime, 'clock' | 'logger' | 'random'> {
   readonly serve: (exchange: Exchange) => Promise<void>;
   /** The client's certificate if it is a credential; the same for all requests of a connection. */
   readonly certificateOf: (socket: Duplex) => ClientCertificate | undefined;
@@ -35,9 +34,6 @@ export interface ServeContext {
   readonly stallQueue: TimeoutQueue;
   /** The largest request head, in bytes. */
   readonly headerBytes: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   /** Cancelled when clients are asked to open their next connection elsewhere; requests are still served. */
   readonly draining: Cancellation;
   /** Cancelled when the listener stops. */

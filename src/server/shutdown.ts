@@ -4,12 +4,12 @@
  * behind it are closed.
  * https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination
  */
-import type { EventEmitter } from 'node:events';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { ReadinessCheck } from '../lib/readiness.ts';
 
-export interface ShutdownOptions {
+import type { EventEmitter } from 'node:events';
+import type { ReadinessCheck } from '../lib/readiness.ts';
+import type { Runtime } from '../lib/runtime.ts';
+
+export interface ShutdownOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly listener: { drain(): void; close(grace: number): Promise<void> };
   /** How long requests are still accepted, in milliseconds. */
   readonly drain: number;
@@ -17,8 +17,6 @@ export interface ShutdownOptions {
   readonly grace: number;
   /** Closed after the last response, in this order. */
   readonly afterwards: readonly { readonly name: string; close(): void | Promise<void> }[];
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export interface Shutdown {

@@ -3,12 +3,12 @@
  * a worker that exits. Only the connections of that worker are lost.
  * https://nodejs.org/api/cluster.html
  */
+
 import cluster, { type Address, type Worker } from 'node:cluster';
 import type { Writable } from 'node:stream';
 import { Backoff } from '../lib/backoff.ts';
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
+import type { Timer } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 
 /** Milliseconds until a worker is restarted, so that a crash loop does not use up the machine. */
 const DELAYS = { first: 100, longest: 30_000 };
@@ -17,15 +17,12 @@ const HEALTHY_UPTIME = 60_000;
 
 const LINE_FEED = 0x0a;
 
-export interface WorkerPoolOptions {
+export interface WorkerPoolOptions extends Pick<Runtime, 'clock' | 'logger' | 'random'> {
   readonly count: number;
   /** The program of a worker; by default this program with the same arguments. */
   readonly program?: { readonly file: string; readonly args: readonly string[] };
   /** Gets the workers' standard output in whole lines. */
   readonly output: Writable;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   /** Called once, when the first worker listens. */
   readonly onListening: (address: Address) => void;
   /** Called if a worker exits before any has listened: another attempt would fail too. */

@@ -2,17 +2,19 @@
  * The primary of several workers. It serves no clients: it reports the workers' health and metrics at the
  * admin listener, forwards signals, and exits when the workers have exited.
  */
+
 import type { EventEmitter } from 'node:events';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { type AdminListener, createAdminListener, type Readiness } from './admin.ts';
 import { onStopSignal, type StopSignal } from './shutdown.ts';
 import { requestReport, type WorkerReport } from './worker-channel.ts';
 import { WorkerPool, type WorkerPoolOptions } from './worker-pool.ts';
 
-export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'output'> {
+export interface PrimaryOptions
+  extends Pick<WorkerPoolOptions, 'program' | 'output'>,
+    Pick<Runtime, 'clock' | 'logger' | 'random'> {
   readonly workers: number | 'auto';
   readonly admin: { readonly bind: string };
   /** Stonegate's version. */
@@ -27,9 +29,6 @@ export interface PrimaryOptions extends Pick<WorkerPoolOptions, 'program' | 'out
   readonly grace: number;
   /** Emits the signals: `process`. */
   readonly signals: EventEmitter;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export interface Primary {

@@ -2,14 +2,13 @@
  * What a call to the API server consists of: the request, how it is sent, the receiver of its response, and
  * what it shares with other calls.
  */
+
 import type { Readable } from 'node:stream';
 import type { UpstreamRequest } from '../kubernetes/upstream-ports.ts';
 import type { Cancellation } from '../lib/cancellation.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { HeaderField } from '../lib/header-list.ts';
 import type { InFlightCounter } from '../lib/in-flight.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import type { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { STREAM_WINDOW } from '../limits/memory-bounds.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -43,7 +42,7 @@ export interface Sending {
   readonly discardable: boolean;
 }
 
-export interface CallContext {
+export interface CallContext extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly selectPools: SelectPools;
   readonly limits: AccountLimits;
   /** Limits the time until a response's head, and between its chunks; not for long-running requests. */
@@ -53,9 +52,6 @@ export interface CallContext {
   readonly refusals: ImpersonationRefusals;
   /** Counts requests that no pool knows of: tunnels, and what is repeated after a pause. */
   readonly unpooled: InFlightCounter;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface Flow {

@@ -8,8 +8,7 @@
 
 import { StatusError } from '../errors/status-error.ts';
 import type { Sender } from '../kubernetes/upstream-request.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { MAX_CONNECTIONS } from './account-limits.ts';
 import type { UpstreamCredential } from './credential.ts';
 import { type ConnectOptions, createConnector, parseServer } from './http1/connector.ts';
@@ -30,15 +29,13 @@ export interface SenderPools {
 /** @throws StatusError InvariantBroken for a client's token if none is forwarded */
 export type SelectPools = (sender: Sender) => SenderPools;
 
-export interface ConnectionPoolsOptions {
+export interface ConnectionPoolsOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly connection: Omit<ConnectOptions, 'certificate'>;
   readonly credential: UpstreamCredential;
   /** Whether requests with a client's own token occur. */
   readonly passThrough: boolean;
   /** Milliseconds that a request waits for a connection, after its account's limit. */
   readonly queueTimeout: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export interface ConnectionPools {

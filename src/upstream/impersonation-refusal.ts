@@ -4,11 +4,11 @@
  * server, and if a right is missing.
  * https://pkg.go.dev/k8s.io/apiserver/pkg/endpoints/filters#WithImpersonation
  */
+
 import { StatusError } from '../errors/status-error.ts';
-import type { Clock } from '../lib/clock.ts';
 import { type HeaderList, headerValue } from '../lib/header-list.ts';
 import { isJSONObject, readJSON, readJSONObject } from '../lib/json-object.ts';
-import type { Logger } from '../lib/logger.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type RateLimiter } from '../limits/rate-limiter.ts';
 
 export interface ImpersonationRefusal {
@@ -32,11 +32,9 @@ const MESSAGE = new RegExp(
   String.raw`^(users|groups|uids|userextras|serviceaccounts)(?:\.authentication\.k8s\.io)? (?:${GO_STRING} )?is forbidden: User ${GO_STRING} cannot impersonate(?::[a-z-]+)? resource "\1(?:/([^"\\]+))?" in API group "(?:authentication\.k8s\.io)?" `,
 );
 
-export interface ImpersonationRefusalsOptions {
+export interface ImpersonationRefusalsOptions extends Pick<Runtime, 'clock' | 'logger'> {
   /** Stonegate's user at the API server; undefined if its credential does not show it. */
   readonly ownName: string | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export class ImpersonationRefusals {

@@ -11,10 +11,8 @@ import type {
   UpstreamStreamer,
 } from '../kubernetes/upstream-ports.ts';
 import { CancellationSource } from '../lib/cancellation.ts';
-import type { Clock } from '../lib/clock.ts';
 import { InFlightCounter } from '../lib/in-flight.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { TimeoutQueue } from '../lib/timeout-queue.ts';
 import { type AccountLimitsOptions, createAccountLimits } from './account-limits.ts';
 import type { CallContext } from './call-request.ts';
@@ -30,7 +28,7 @@ import { createTunneller } from './tunnel.ts';
 
 export type UpstreamLimits = Pick<AccountLimitsOptions, 'tenantQueue' | 'sources'>;
 
-export interface UpstreamOptions {
+export interface UpstreamOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   /** `https://host:port` */
   readonly server: string;
   /** PEM of the authorities for the API server's certificate; without it the system's. */
@@ -54,9 +52,6 @@ export interface UpstreamOptions {
   readonly limits: UpstreamLimits;
   /** Shared with other connections to the same API server; absent if there is no limit for writes. */
   readonly reviewedWrites?: ReviewedWritePermits | undefined;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface Upstream

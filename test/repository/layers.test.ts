@@ -78,7 +78,10 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['observability/'],
   'sonic-boom': ['observability/'],
   // A clouds.yaml is not part of Stonegate's configuration.
-  yaml: ['config/', 'cli/', 'features/portal/kubeconfig.ts', 'proxy/request/body-yaml.ts'],
+  yaml: [
+    ...['config/', 'cli/', 'features/admission/manifests/', 'features/portal/kubeconfig.ts'],
+    'proxy/request/body-yaml.ts',
+  ],
   re2js: ['cel/functions-patterns.ts'],
   '@bufbuild/protobuf': ['kubernetes/kubernetes-protobuf.ts'],
   // Each layer has the schemas of the data that it parses.

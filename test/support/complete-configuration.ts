@@ -2,8 +2,8 @@
 import { rootCertificates } from 'node:tls';
 import { defaultConfiguration, type StonegateConfiguration } from '../../src/app/configuration.ts';
 import type { ServingProcess } from '../../src/app/serving.ts';
-import type { RuntimeDependencies } from '../../src/config/build.ts';
 import { createPortalState } from '../../src/features/portal/build.ts';
+import type { Runtime } from '../../src/lib/runtime.ts';
 import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
 
@@ -99,10 +99,7 @@ export function secretOf(file: string): string {
 }
 
 /** A process that serves it, and observes nothing. */
-export function servingProcess(
-  runtime: RuntimeDependencies,
-  { limits }: StonegateConfiguration,
-): ServingProcess {
+export function servingProcess(runtime: Runtime, { limits }: StonegateConfiguration): ServingProcess {
   const observer = { requestReceived() {}, responseStarted() {}, responseComplete() {} };
   return {
     observer,

@@ -3,7 +3,7 @@
  * its own process, and, on an ordinary cluster, the Deployment of that process.
  */
 
-import { createCommand, UsageError } from '../../cli/command.ts';
+import { createCommand, UsageError, VALUE } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { readAuthority } from '../../cli/given-file.ts';
 import { boundClusterRole, manifest, manifestText, type Subject } from '../../cli/rbac-objects.ts';
@@ -35,11 +35,11 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  'ca-file': { type: 'string' },
-  url: { type: 'string' },
-  user: { type: 'string' },
-  namespace: { type: 'string' },
+  config: VALUE,
+  'ca-file': VALUE,
+  url: VALUE,
+  user: VALUE,
+  namespace: VALUE,
 } as const;
 
 export const admissionManifests = createCommand(

@@ -3,7 +3,7 @@
  * revoked right ends at once and not when the entries expire.
  */
 import { type DropTarget, drop } from '../../cache/drops.ts';
-import { createCommand, UsageError } from '../../cli/command.ts';
+import { createCommand, UsageError, VALUE } from '../../cli/command.ts';
 import { createShared, OPERATOR_TIMEOUT } from '../cache.ts';
 import { loadedStonegate } from '../configuration.ts';
 import { withComponents } from './with-components.ts';
@@ -24,9 +24,9 @@ Exit codes: 0 dropped, 1 not dropped, 2 wrong usage.
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  user: { type: 'string' },
-  tenant: { type: 'string' },
+  config: VALUE,
+  user: VALUE,
+  tenant: VALUE,
 } as const;
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ['drop'] } as const;

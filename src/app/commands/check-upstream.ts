@@ -144,7 +144,7 @@ async function unjudgedWarnings(
   ];
 }
 
-const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', ['rolebindings'], ['list']);
+const LIST_ROLE_BINDINGS = rule('rbac.authorization.k8s.io', 'rolebindings', 'list');
 
 async function definitionWarnings(
   configuration: StonegateConfiguration,

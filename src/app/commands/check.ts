@@ -9,8 +9,10 @@ import {
   columns,
   createCommand,
   EXIT,
+  FLAG,
   OUTPUT_OPTION,
   print,
+  VALUE,
 } from '../../cli/command.ts';
 import { certificatesOutOfPeriod } from '../../config/certificate-periods.ts';
 import { type LoadSources, systemSources } from '../../config/load.ts';
@@ -53,9 +55,9 @@ Exit codes: 0 the configuration is good, with warnings or without, 1 it is not,
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  offline: { type: 'boolean' },
-  strict: { type: 'boolean' },
+  config: VALUE,
+  offline: FLAG,
+  strict: FLAG,
   output: OUTPUT_OPTION,
 } as const;
 

@@ -5,7 +5,6 @@
  */
 
 import type { ExplainWith } from '../../cli/explain.ts';
-import { commandRuntime } from '../../config/build.ts';
 import { Generations } from '../../config/generation.ts';
 import type { PolicyUpdates } from '../../features/cross-tenant/policy-updates.ts';
 import type { Explain } from '../../features/explain/explain-request.ts';
@@ -13,6 +12,7 @@ import type { Memberships } from '../../features/teams/memberships.ts';
 import type { PolledUpstreamRights } from '../../kubernetes/upstream-rights.ts';
 import { waitUntil } from '../../lib/clock.ts';
 import type { LogFields, Logger } from '../../lib/logger.ts';
+import { commandRuntime } from '../../lib/runtime.ts';
 import { redact } from '../../lib/untrusted-text.ts';
 import { ResponseMemory } from '../../limits/response-memory.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';

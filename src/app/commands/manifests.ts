@@ -6,9 +6,11 @@ import { X509Certificate } from 'node:crypto';
 import {
   type CommandIO,
   createCommand,
+  FLAG,
   type OptionValues,
   refuseWords,
   UsageError,
+  VALUE,
 } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { manifest, manifestText, type Subject } from '../../cli/rbac-objects.ts';
@@ -69,13 +71,13 @@ Exit codes: 0 fine, 1 the configuration is not good, 2 wrong usage.
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
+  config: VALUE,
   mode: { type: 'string', choices: TENANCY_MODE_NAMES },
-  'service-account': { type: 'string' },
-  user: { type: 'string' },
-  constrained: { type: 'boolean' },
-  provisioner: { type: 'boolean' },
-  name: { type: 'string' },
+  'service-account': VALUE,
+  user: VALUE,
+  constrained: FLAG,
+  provisioner: FLAG,
+  name: VALUE,
 } as const;
 
 const COMMAND = { usage: USAGE, options: OPTIONS, words: ['rbac', 'crds', 'roles', 'admission'] } as const;

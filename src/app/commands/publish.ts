@@ -2,7 +2,7 @@
  * `stonegate publish`: one run of publishing, or its plan. It sends its own requests to the API server; no
  * serving process is needed.
  */
-import { createCommand } from '../../cli/command.ts';
+import { createCommand, FLAG, VALUE } from '../../cli/command.ts';
 import { createCommandPublishing } from '../../features/publishing/build.ts';
 import { loadedStonegate } from '../configuration.ts';
 import { FEATURES } from '../features.ts';
@@ -27,9 +27,9 @@ Exit codes: 0 done, or printed, whatever there is to do; 1 something failed;
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  remove: { type: 'boolean' },
+  config: VALUE,
+  'dry-run': FLAG,
+  remove: FLAG,
 } as const;
 
 export const publish = createCommand({ usage: USAGE, options: OPTIONS }, async ({ values, io }) => {

@@ -33,19 +33,19 @@ export const RIGHTS: readonly Right[] = [
   {
     when: ['readsTenantFromName', '!constrained'],
     comment: FORWARD,
-    rule: rule('', ['users', 'groups'], ['impersonate']),
+    rule: rule('', 'users groups', 'impersonate'),
   },
   {
     when: ['!readsTenantFromName', '!constrained'],
     comment: FORWARD,
-    rule: rule('', ['users', 'groups', 'serviceaccounts'], ['impersonate']),
+    rule: rule('', 'users groups serviceaccounts', 'impersonate'),
   },
-  { when: ['!constrained'], rule: rule('authentication.k8s.io', ['uids', EXTRA_KEYS], ['impersonate']) },
+  { when: ['!constrained'], rule: rule('authentication.k8s.io', `uids ${EXTRA_KEYS}`, 'impersonate') },
   {
     when: ['constrained'],
     comment: `${FORWARD} Never as a service
 account, a node or a member of system:masters: requests that impersonate a service account are refused.`,
-    rule: rule('authentication.k8s.io', ['users', 'groups', 'uids', EXTRA_KEYS], ['impersonate:user-info']),
+    rule: rule('authentication.k8s.io', `users groups uids ${EXTRA_KEYS}`, 'impersonate:user-info'),
   },
   {
     when: ['constrained'],
@@ -70,13 +70,13 @@ account, a node or a member of system:masters: requests that impersonate a servi
     when: [],
     comment: 'Ask what a person may do: exec over WebSocket, and kubectl auth can-i.',
     consequence: 'exec over WebSocket and `kubectl auth can-i` fail',
-    rule: rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']),
+    rule: rule('authorization.k8s.io', 'subjectaccessreviews', 'create'),
   },
   {
     when: ['authentication.tokenReview'],
     comment: 'Ask whose a token is: service accounts.',
     consequence: 'no service account can authenticate',
-    rule: rule('authentication.k8s.io', ['tokenreviews'], ['create']),
+    rule: rule('authentication.k8s.io', 'tokenreviews', 'create'),
   },
   ...DEFINITIONS.flatMap(({ rights = [] }) => rights),
 ];

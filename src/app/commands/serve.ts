@@ -4,7 +4,7 @@
  */
 
 import cluster from 'node:cluster';
-import { createCommand, EXIT, UsageError } from '../../cli/command.ts';
+import { createCommand, EXIT, FLAG, UsageError, VALUE } from '../../cli/command.ts';
 import { configurationError } from '../../cli/configuration-file.ts';
 import { version } from '../../cli/version.ts';
 import { systemSources } from '../../config/load.ts';
@@ -50,8 +50,8 @@ Exit codes: 0 ended in good order, 1 could not start, 2 wrong usage.
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  keep: { type: 'boolean' },
+  config: VALUE,
+  keep: FLAG,
   only: { type: 'string', choices: ['admission'] },
 } as const;
 

@@ -3,7 +3,7 @@
  * to Keystone and the API server; no serving process is needed.
  */
 
-import { columns, createCommand } from '../../cli/command.ts';
+import { columns, createCommand, FLAG, VALUE } from '../../cli/command.ts';
 import { createProvisioning } from '../../features/bindings/build.ts';
 import { USERS_WARNING } from '../../features/bindings/grants.ts';
 import { systemBindingWarnings } from '../../features/bindings/system-bindings.ts';
@@ -36,9 +36,9 @@ was refused, or removals wait for --force; 2 wrong usage.
 `;
 
 const OPTIONS = {
-  config: { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  force: { type: 'boolean' },
+  config: VALUE,
+  'dry-run': FLAG,
+  force: FLAG,
 } as const;
 
 const REFUSED_REMEDY =

@@ -2,8 +2,9 @@
  * Builds what a command that ends by itself uses of a configuration, as `stonegate serve` builds it, and
  * disposes of it at the end. Nothing is started.
  */
-import { commandRuntime } from '../../config/build.ts';
+
 import { Generations } from '../../config/generation.ts';
+import { commandRuntime } from '../../lib/runtime.ts';
 import type { LoadedStonegate, StonegateBuild } from '../configuration.ts';
 
 /** @param run creates every component before it waits for anything: later a generation takes no more */

@@ -2,13 +2,13 @@
  * The options of `stonegate login`, which `stonegate kubeconfig` writes into the kubeconfig. They are apart
  * from what they do, because kubectl runs the command on every call and should load little.
  */
-import { type OptionValues, UsageError } from '../command.ts';
+import { FLAG, type OptionValues, UsageError, VALUE, VALUES } from '../command.ts';
 
 /** Both ways to log in have these options. `login` itself has more. */
 const COMMON_OPTIONS = {
-  keystone: { type: 'boolean' },
-  oidc: { type: 'boolean' },
-  'cache-dir': { type: 'string' },
+  keystone: FLAG,
+  oidc: FLAG,
+  'cache-dir': VALUE,
 } as const;
 
 /** Settings of OpenStack that have a flag, such as `--os-auth-url`. */
@@ -41,25 +41,25 @@ export function variableOf(word: string): string {
 }
 
 const KEYSTONE_OPTIONS = {
-  'os-cloud': { type: 'string' },
-  unscoped: { type: 'boolean' },
-  ...Object.fromEntries(KEYSTONE_SETTINGS.map((flag) => [`os-${flag}`, { type: 'string' } as const])),
+  'os-cloud': VALUE,
+  unscoped: FLAG,
+  ...Object.fromEntries(KEYSTONE_SETTINGS.map((flag) => [`os-${flag}`, VALUE])),
   ...Object.fromEntries(
     KEYSTONE_SECRETS.map((flag) => [`os-${flag}`, { type: 'string', choices: [] } as const]),
   ),
 } as const;
 
 const OIDC_OPTIONS = {
-  'issuer-url': { type: 'string' },
-  'client-id': { type: 'string' },
-  'client-secret-file': { type: 'string' },
-  scope: { type: 'string', multiple: true },
-  'extra-param': { type: 'string', multiple: true },
-  'ca-file': { type: 'string' },
-  'device-code': { type: 'boolean' },
-  'no-browser': { type: 'boolean' },
-  'listen-port': { type: 'string', multiple: true },
-  'redirect-uri': { type: 'string' },
+  'issuer-url': VALUE,
+  'client-id': VALUE,
+  'client-secret-file': VALUE,
+  scope: VALUES,
+  'extra-param': VALUES,
+  'ca-file': VALUE,
+  'device-code': FLAG,
+  'no-browser': FLAG,
+  'listen-port': VALUES,
+  'redirect-uri': VALUE,
 } as const;
 
 /** The options of both ways to log in, for `parseArgs`. */

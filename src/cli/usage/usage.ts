@@ -7,7 +7,7 @@ import { usageLineSchema } from '../../features/usage/usage-v1alpha1.ts';
 import { displayedFileName, reasonOf } from '../../lib/file-errors.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { createCommand, UsageError } from '../command.ts';
+import { createCommand, UsageError, VALUE } from '../command.ts';
 import { csvOf, gapText, reportOf, tableOf } from './usage-output.ts';
 import { GROUPINGS, type Grouping, UsageSums } from './usage-sums.ts';
 
@@ -35,8 +35,8 @@ usage.
 `;
 
 const OPTIONS = {
-  from: { type: 'string' },
-  to: { type: 'string' },
+  from: VALUE,
+  to: VALUE,
   by: { type: 'string', choices: GROUPINGS },
   output: { type: 'string', short: 'o', choices: ['table', 'csv', 'json'] },
 } as const;

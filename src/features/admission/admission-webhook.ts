@@ -4,13 +4,12 @@
  * treats as its failure policy says.
  * https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import type { AdmissionRequest } from '../../kubernetes/admission-v1.ts';
-import { type Clock, withDeadline } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/clock.ts';
 import type { Exchange } from '../../lib/exchange.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { foreignText } from '../../lib/untrusted-text.ts';
 import type { ReviewLimits } from '../../limits/review-limits.ts';
 import { assertPosted, sendReview } from '../../proxy/posted-review.ts';
@@ -26,15 +25,11 @@ const BODY_LIMITS = { bodyBytes: 8 * 1024 * 1024, bodyTimeout: 5_000, what: 'an 
 /** Milliseconds for a verdict, from the request's head on. API servers wait for five seconds. */
 const TIMEOUT = 4_000;
 
-export interface AdmissionWebhookOptions {
+export interface AdmissionWebhookOptions extends Runtime {
   readonly review: ReviewRule['review'];
   /** Reviews at other paths. */
   readonly others: readonly ReviewRule[];
   readonly limits: ReviewLimits;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 /** @returns a function that serves one request; it throws StatusError for what is no review */

@@ -33,7 +33,7 @@ export const admission = defineFeature({
   },
   restartFields: ['admission.bind'],
   rules: ({ admission, tenancy: { facts } }: AdmissionReads) => podSecurityRules(admission, facts),
-  admissionRights: [{ when: [], rule: rule('authorization.k8s.io', ['subjectaccessreviews'], ['create']) }],
+  admissionRights: [{ when: [], rule: rule('authorization.k8s.io', 'subjectaccessreviews', 'create') }],
   registrations: ({ admission, tenancy, publishing }: AdmissionReads, caBundle, place) =>
     admission === undefined
       ? []

@@ -3,14 +3,14 @@
  * credential. Few are made at the same time, fewer for one tenant at one client address, and these take
  * turns. A review that fails is never a permission.
  */
+
 import { StatusError } from '../../errors/status-error.ts';
 import type { AccessReviewer } from '../../kubernetes/access-reviewer.ts';
 import type { AdmissionUser } from '../../kubernetes/admission-v1.ts';
 import type { TenantName } from '../../kubernetes/request-info.ts';
 import { STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
-import type { Random } from '../../lib/random.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { sourceKey } from '../../lib/source-key.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { ReviewCaller } from '../review-rule.ts';
@@ -53,11 +53,9 @@ export async function missingRight(
   return undefined;
 }
 
-export interface RightsReviewOptions {
+export interface RightsReviewOptions extends Pick<Runtime, 'clock' | 'random'> {
   /** Undefined if the configuration has no API server to ask. */
   readonly reviewer: Pick<AccessReviewer, 'review'> | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 /** Reviews at the same time. The tenant's own connections are not used: its write may hold them. */

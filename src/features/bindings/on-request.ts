@@ -4,13 +4,13 @@
  * background. Failures are cached for seconds, so that a project that cannot be provisioned delays few
  * requests.
  */
+
 import { LRUCache } from 'lru-cache';
 import { type Reconciler, reconcile } from '../../kubernetes/reconcile/controller.ts';
 import { createRunLog, type RunLog } from '../../kubernetes/reconcile/run-log.ts';
-import { type Clock, pause } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { pause } from '../../lib/clock.ts';
 import { createChangedStates } from '../../lib/logger.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { Provisioner } from '../../proxy/feature.ts';
 import type { Identity } from '../../tenancy/identity.ts';
@@ -26,15 +26,12 @@ const MAX_WAITING = 1_000;
 /** More projects are evicted, the least recently used first. */
 const MAX_KNOWN = 10_000;
 
-export interface RequestProvisioningOptions {
+export interface RequestProvisioningOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly reconcilerFor: (scope: ProvisioningScope) => Reconciler;
   /** The subjects of bindings: with `users`, each user of a project is provisioned separately. */
   readonly subjects: 'groups' | 'users';
   /** Milliseconds until a project is checked again. */
   readonly interval: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 interface KnownProject {

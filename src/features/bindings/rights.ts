@@ -39,17 +39,17 @@ const CREATED = [
   { when: ['bindings.createRoles', '!hasTenantsInPaths'], roles: ownRoles({ hasTenantsInPaths: false }) },
 ];
 
-const CREATE = ['get', 'list', 'create'];
-const WRITE = [...CREATE, 'update', 'delete'];
+const CREATE = 'get list create';
+const WRITE = `${CREATE} update delete`;
 
 export const PROVISIONING_RIGHTS: readonly ProvisionerRight[] = [
-  { when: ['hasTenantsInPaths'], rule: rule('', ['tenants', 'namespaces'], CREATE) },
-  { when: ['!hasTenantsInPaths'], rule: rule('', ['namespaces'], CREATE) },
-  { when: ['quota.keystoneLimits'], rule: rule('', ['resourcequotas'], [...CREATE, 'update']) },
-  { when: ['hasTenantsInPaths'], rule: rule(RBAC, ['rolebindings', 'clusterrolebindings'], WRITE) },
-  { when: ['!hasTenantsInPaths'], rule: rule(RBAC, ['rolebindings'], WRITE) },
-  { when: ['bindings.createRoles'], rule: rule(RBAC, ['clusterroles'], [...CREATE, 'update']) },
-  { when: ['!bindings.createRoles'], rule: rule(RBAC, ['clusterroles'], ['get', 'list']) },
+  { when: ['hasTenantsInPaths'], rule: rule('', 'tenants namespaces', CREATE) },
+  { when: ['!hasTenantsInPaths'], rule: rule('', 'namespaces', CREATE) },
+  { when: ['quota.keystoneLimits'], rule: rule('', 'resourcequotas', `${CREATE} update`) },
+  { when: ['hasTenantsInPaths'], rule: rule(RBAC, 'rolebindings clusterrolebindings', WRITE) },
+  { when: ['!hasTenantsInPaths'], rule: rule(RBAC, 'rolebindings', WRITE) },
+  { when: ['bindings.createRoles'], rule: rule(RBAC, 'clusterroles', `${CREATE} update`) },
+  { when: ['!bindings.createRoles'], rule: rule(RBAC, 'clusterroles', 'get list') },
   bindRight('clusterRole', ['!bindings.createRoles']),
   ...CREATED.flatMap(({ when, roles }) => {
     const names = [...roles.keys()];
@@ -61,7 +61,7 @@ export const PROVISIONING_RIGHTS: readonly ProvisionerRight[] = [
   }),
   bindRight('role', []),
   // Replicas agree on the one that runs a controller by its Lease.
-  { when: [], rule: rule('coordination.k8s.io', ['leases'], ['get', 'create', 'update']) },
+  { when: [], rule: rule('coordination.k8s.io', 'leases', 'get create update') },
   ...CREATED.flatMap(({ when, roles }) =>
     withoutCovered([...roles.values()].flat().map((rule) => ({ when, rule }))),
   ),
@@ -72,7 +72,7 @@ function bindRight(kind: 'clusterRole' | 'role', when: readonly Condition[], res
   const targets = ['bindings', 'bindings.projects.*', 'bindings.domains.*'].map((at) => `${at}.roles.*`);
   return {
     when,
-    rule: { ...rule(RBAC, [`${kind.toLowerCase()}s`], ['bind']), resourceNames },
+    rule: { ...rule(RBAC, `${kind.toLowerCase()}s`, 'bind'), resourceNames },
     namesAt: targets.flatMap((at) => [...(kind === 'clusterRole' ? [at] : []), `${at}.${kind}`]),
   };
 }

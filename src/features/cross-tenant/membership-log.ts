@@ -5,8 +5,7 @@
  */
 
 import { TENANCY_GROUP, TENANCY_VERSION } from '../../kubernetes/custom-resource.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Random } from '../../lib/random.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { asciiJSON, foreignText } from '../../lib/untrusted-text.ts';
 import { microTime } from '../../observability/audit-event.ts';
 import type { AuditSink } from '../../observability/audit-log.ts';
@@ -26,10 +25,8 @@ export interface MembershipEvent {
 
 export type MembershipLog = (event: MembershipEvent) => void;
 
-interface MembershipLogOptions {
+interface MembershipLogOptions extends Pick<Runtime, 'clock' | 'random'> {
   readonly sink: AuditSink;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export function createMembershipLog({ sink, clock, random }: MembershipLogOptions): MembershipLog {

@@ -2,10 +2,11 @@
  * Keeps the policies in force current: they are resolved again soon after a fact has changed, when facts are
  * not current any more, and when a policy ends.
  */
+
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, runAt, type Timer } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import { runAt, type Timer } from '../../lib/clock.ts';
 import type { Readings } from '../../lib/metric.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import { POLICIES } from './metrics.ts';
@@ -22,13 +23,11 @@ const PAUSE = 500;
 /** Milliseconds after a change, so that those that follow at once are resolved with it. */
 const DEBOUNCE = 50;
 
-export interface PolicyUpdatesOptions {
+export interface PolicyUpdatesOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly source: Pick<PolicySources, 'facts' | 'currentForms' | 'expiresAt' | 'onUpdate'>;
   /** @param now milliseconds since the epoch */
   readonly resolve: (facts: PolicyFacts, now: number) => ResolvedPolicies;
   readonly inForce: PoliciesInForce;
-  readonly clock: Clock;
-  readonly logger: Logger;
   readonly telemetry: Pick<Telemetry, 'measure'>;
 }
 

@@ -25,17 +25,17 @@ export const POLICY_READ_RIGHTS: readonly Right[] = Object.entries(FIELDS).flatM
     when: ['hasTenantsInPaths', `authorization.${field}`],
     ...(at === 0 && { comment: 'Who may enter which tenants.' }),
     consequence: 'policies grant nothing, or get no roles',
-    rule: rule(group, [resource], ['list', 'watch']),
+    rule: rule(group, resource, 'list watch'),
   })),
 );
 
 export const POLICY_WRITE_RIGHTS: readonly ProvisionerRight[] = Object.values(FIELDS).flatMap((field) => {
   const when = ['hasTenantsInPaths', `authorization.${field}`];
-  const verbs = ['get', 'list', 'create', 'update', 'delete'];
-  const status = ['crosstenantpolicies/status', 'tenantadministrations/status'];
+  const verbs = 'get list create update delete';
+  const status = 'crosstenantpolicies/status tenantadministrations/status';
   return [
-    { when, rule: rule('rbac.authorization.k8s.io', ['clusterroles'], verbs) },
-    { when, rule: rule(TENANCY_GROUP, status, ['patch']) },
+    { when, rule: rule('rbac.authorization.k8s.io', 'clusterroles', verbs) },
+    { when, rule: rule(TENANCY_GROUP, status, 'patch') },
     { when, grants: true },
   ];
 });

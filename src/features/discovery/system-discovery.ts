@@ -8,19 +8,16 @@ import type { DocumentCache } from '../../cache/document-cache.ts';
 import { JSON_TYPE } from '../../kubernetes/meta-v1.ts';
 import type { UpstreamFetcher, UpstreamResponse } from '../../kubernetes/upstream-ports.ts';
 import { type Account, ownGet, STONEGATE_ACCOUNT } from '../../kubernetes/upstream-request.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { GroupVersion } from '../../proxy/discovered-resources.ts';
 import { type ResourceNames, resourceListSchema } from '../../tenancy/reduce-discovery.ts';
 import { readSystemDefinitions, type SystemDefinitions } from '../../tenancy/system-definitions.ts';
 
-export interface SystemDiscoveryOptions {
+export interface SystemDiscoveryOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly fetcher: UpstreamFetcher;
   /** Must keep responses with status 200 and 404 only, and for a moment also if they changed just now. */
   readonly cache: DocumentCache<UpstreamResponse>;
-  readonly clock: Clock;
-  readonly logger: Logger;
   /** Milliseconds until definitions that could not be read are asked for again. */
   readonly ttl: number;
 }

@@ -2,9 +2,10 @@
  * What Keystone said when it was last asked: while it cannot be asked, the last answer stays in use. It is
  * asked when a controller needs the answer, at most once a minute.
  */
+
 import { reasonOf, StatusError } from '../../errors/status-error.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { createChangedStates, type Logger } from '../../lib/logger.ts';
+import { createChangedStates } from '../../lib/logger.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { SingleFlight } from '../../lib/single-flight.ts';
 
 /** Milliseconds between two readings, and until the next one after a failure. */
@@ -20,13 +21,11 @@ export interface LastRead<T> {
   age(): number | undefined;
 }
 
-export interface LastReadOptions<T> {
+export interface LastReadOptions<T> extends Pick<Runtime, 'clock' | 'logger'> {
   /** In the plural, for the log: `Keystone's limits`. */
   readonly what: string;
   /** @throws StatusError KeystoneUnavailable */
   readonly read: () => Promise<T>;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 export function createLastRead<T>({ what, read, clock, logger }: LastReadOptions<T>): LastRead<T> {

@@ -16,7 +16,6 @@ interface MembersReads extends Pick<CoreConfiguration, 'tenancy'>, Provisioning 
 }
 
 const when = ['members'];
-const WRITE = ['get', 'list', 'watch', 'create', 'update', 'delete'];
 
 export const members = defineFeature({
   name: 'members',
@@ -35,8 +34,8 @@ export const members = defineFeature({
   ],
   // Teams and invitations have no sections of their own, so their objects share one rule.
   provisionerRights: [
-    { when, rule: rule(TENANCY_GROUP, ['invitations', 'teams'], WRITE) },
-    { when, rule: rule(TENANCY_GROUP, ['invitations/status'], ['patch']) },
+    { when, rule: rule(TENANCY_GROUP, 'invitations teams', 'get list watch create update delete') },
+    { when, rule: rule(TENANCY_GROUP, 'invitations/status', 'patch') },
     tenantUIDRight(when),
   ],
   namespace: ({ members }: MembersReads) => members?.namespace,

@@ -1,12 +1,19 @@
 /**
  * The feature `own-tenant`: `kubectl get tenants` for users of an Arktos tenant. See docs/access.md.
  */
+import { rule } from '../../kubernetes/right.ts';
 import { defineFeature } from '../define-feature.ts';
-import { OWN_TENANT_RIGHTS } from './rights.ts';
 
 export const ownTenant = defineFeature({
   name: 'own-tenant',
   sections: {},
-  rights: OWN_TENANT_RIGHTS,
+  rights: [
+    {
+      when: ['access.index', 'tenantsAreObjects'],
+      comment: 'The tenant of a user, for `kubectl get tenants`.',
+      consequence: '`kubectl get tenants` fails for users of tenants',
+      rule: rule('', 'tenants', 'get'),
+    },
+  ],
   reads: () => ({}),
 });

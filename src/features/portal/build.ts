@@ -3,9 +3,9 @@
  * outlive reloads.
  */
 
-import type { RuntimeDependencies } from '../../config/build.ts';
 import { ComponentType } from '../../config/component.ts';
 import type { Exchange } from '../../lib/exchange.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { certificatesIn } from '../../lib/transport-security.ts';
 import { createSignInRateLimit, type SignInRateLimiter } from '../../limits/sign-in-rate-limit.ts';
 import type { RequestObserver } from '../../observability/request-observer.ts';
@@ -44,10 +44,7 @@ export interface PortalState {
   readonly observer: RequestObserver;
 }
 
-export function createPortalState(
-  { clock, random }: RuntimeDependencies,
-  observer: RequestObserver,
-): PortalState {
+export function createPortalState({ clock, random }: Runtime, observer: RequestObserver): PortalState {
   return {
     observer,
     sessions: createMemorySessions({ maxSessions: MAX_SESSIONS, clock }),

@@ -13,7 +13,7 @@ export const QUOTA_READ_RIGHTS: readonly Right[] = [
     when: ['quota'],
     comment: 'The quota of a tenant, for its users.',
     consequence: '`kubectl get tenantquota` and `stonegate quota` fail for users of tenants',
-    rule: rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
+    rule: rule(TENANCY_GROUP, 'tenantquotas', 'get'),
   },
 ];
 
@@ -22,23 +22,23 @@ export const QUOTA_REGISTRATION = 'stonegate-quota';
 
 /** What the webhook needs to reserve: whose a namespace is, its ResourceQuotas, and the TenantQuotas. */
 export const RESERVE_RIGHTS: readonly Right[] = [
-  rule('', ['namespaces'], ['get']),
-  rule(TENANCY_GROUP, ['tenantquotas'], ['get']),
-  rule(TENANCY_GROUP, ['tenantquotas/status'], ['update']),
-  rule('', ['resourcequotas'], ['get', 'list', 'watch']),
+  rule('', 'namespaces', 'get'),
+  rule(TENANCY_GROUP, 'tenantquotas', 'get'),
+  rule(TENANCY_GROUP, 'tenantquotas/status', 'update'),
+  rule('', 'resourcequotas', 'get list watch'),
 ].map((rule) => ({ when: ['quota'], rule }));
 
 /** What the provisioner needs in addition: to give every tenant a quota, to count, and to check. */
 export const COUNT_RIGHTS: readonly ProvisionerRight[] = [
   {
     when: ['quota'],
-    rule: rule(TENANCY_GROUP, ['tenantquotas'], ['get', 'list', 'watch', 'create', 'update']),
+    rule: rule(TENANCY_GROUP, 'tenantquotas', 'get list watch create update'),
   },
-  { when: ['quota'], rule: rule('', ['namespaces'], ['get', 'list', 'watch', 'update']) },
+  { when: ['quota'], rule: rule('', 'namespaces', 'get list watch update') },
   {
     when: ['quota'],
     rule: {
-      ...rule(VALIDATING_WEBHOOKS.group, [VALIDATING_WEBHOOKS.resource], ['get']),
+      ...rule(VALIDATING_WEBHOOKS.group, VALIDATING_WEBHOOKS.resource, 'get'),
       resourceNames: [QUOTA_REGISTRATION],
     },
   },

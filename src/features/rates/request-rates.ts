@@ -5,9 +5,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { SharedStore } from '../../cache/shared-store.ts';
-import type { RuntimeDependencies } from '../../config/build.ts';
 import { highestCost, type RatesConfiguration } from '../../config/limits-configuration.ts';
 import { StatusError } from '../../errors/status-error.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { createRateLimiter, ONCE_A_MINUTE, type Rate, type RateLimiter } from '../../limits/rate-limiter.ts';
 import type { Limiter } from '../../proxy/limiter.ts';
 import { requestClass } from '../../proxy/request/request-class.ts';
@@ -25,7 +25,7 @@ export interface SharedAccounts {
   keysOf(tenant: string, user: string): Readonly<Record<Budget['limit'], string>>;
 }
 
-export interface RequestRatesOptions extends Pick<RuntimeDependencies, 'clock' | 'logger' | 'telemetry'> {
+export interface RequestRatesOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly rates: RatesConfiguration;
   /** Undefined without Redis. */
   readonly shared: SharedAccounts | undefined;

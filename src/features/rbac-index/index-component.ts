@@ -2,12 +2,13 @@
  * The RBAC index of a process as a component: it outlives reloads that leave the API server and the tenancy
  * mode as they are, and takes up a renewed credential without a new list.
  */
-import type { RuntimeDependencies } from '../../config/build.ts';
+
 import type { Handle } from '../../config/component.ts';
 import type { Informers, InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES } from '../../kubernetes/rbac-v1.ts';
 import type { Timer } from '../../lib/clock.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { WatchLifetimes } from '../../proxy/response/watch-lifetimes.ts';
 import type { AccessChanges } from '../../rbac/access-changes.ts';
 import { AccessIndex } from '../../rbac/access-index.ts';
@@ -44,7 +45,7 @@ const OFF =
   'the RBAC index is off, in arktos mode for this tenant, since there are more objects than access.maxIndexBytes allows: requests are forwarded as if there were none';
 const ON = 'the RBAC index is on again';
 
-interface IndexOptions extends RuntimeDependencies {
+interface IndexOptions extends Runtime {
   readonly upstream: InformerUpstream;
   readonly inTenants: boolean;
   readonly systemTenant: string;
@@ -54,7 +55,7 @@ interface IndexOptions extends RuntimeDependencies {
 export class IndexComponent {
   readonly tracked: AccessIndex;
   readonly informers: Informers;
-  readonly #runtime: RuntimeDependencies;
+  readonly #runtime: Runtime;
   #timer: Timer | undefined;
   #unmeasure: readonly (() => void)[] = [];
 

@@ -10,15 +10,15 @@ export const RBAC_INDEX_RIGHTS: readonly Right[] = [
     when: ['access.index'],
     comment: 'The RBAC index: the names of all namespaces, and what every user and service account may do.',
     consequence: INCOMPLETE,
-    rule: rule('', ['namespaces'], ['list', 'watch']),
+    rule: rule('', 'namespaces', 'list watch'),
   },
   {
     when: ['access.index'],
     consequence: INCOMPLETE,
     rule: rule(
       'rbac.authorization.k8s.io',
-      ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
-      ['list', 'watch'],
+      'roles clusterroles rolebindings clusterrolebindings',
+      'list watch',
     ),
   },
 ];

@@ -45,8 +45,8 @@ export const tokens = defineFeature({
     ],
   ],
   provisionerRights: [
-    { when, rule: rule(group, [resource], ['get', 'list', 'watch', 'create', 'update', 'delete']) },
-    { when, rule: rule(group, [`${resource}/status`], ['patch']) },
+    { when, rule: rule(group, resource, 'get list watch create update delete') },
+    { when, rule: rule(group, `${resource}/status`, 'patch') },
     tenantUIDRight(when),
   ],
   storedKinds: [

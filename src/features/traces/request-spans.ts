@@ -2,10 +2,10 @@
  * The spans of one request: its own, one for each stage and one for each call to a backend. They name verbs
  * and resources, never objects, paths, queries, users or credentials.
  */
-import type { Clock } from '../../lib/clock.ts';
+
 import type { HeaderList } from '../../lib/header-list.ts';
-import type { Random } from '../../lib/random.ts';
 import type { RequestTrace, TracedCall } from '../../lib/request-trace.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { Backend } from '../../lib/telemetry.ts';
 import type { ObservedRequest } from '../../observability/request-observer.ts';
 import type { Attributes, Span } from './span.ts';
@@ -24,10 +24,8 @@ interface OpenSpan extends Pick<Span, 'spanID' | 'parentID' | 'name' | 'kind' | 
   isError: boolean;
 }
 
-interface RequestSpansOptions {
+interface RequestSpansOptions extends Pick<Runtime, 'clock' | 'random'> {
   readonly context: TraceContext;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export class RequestSpans implements RequestTrace {

@@ -2,10 +2,10 @@
  * Sends spans to a collector, in batches and one post at a time. No request waits for it: spans that the
  * queue has no room for, or that the collector does not take, are lost and counted.
  */
+
 import { Pool } from 'undici';
-import { type Clock, type Timer, withDeadline } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import { type Timer, withDeadline } from '../../lib/clock.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { SPANS } from './metrics.ts';
 import { type Attributes, exportRequest, type Span } from './span.ts';
 
@@ -17,12 +17,9 @@ export interface Collector {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface SpanExporterOptions {
+interface SpanExporterOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   readonly collector: Collector;
   readonly resource: Attributes;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 /** Spans; one takes about 500 bytes. */

@@ -9,16 +9,15 @@ import { countReload } from '../../config/reload.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import type { UpstreamFetcher } from '../../kubernetes/upstream-ports.ts';
 import { ownGet } from '../../kubernetes/upstream-request.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Timer } from '../../lib/clock.ts';
 import { isJSONObject, readJSONObject } from '../../lib/json-object.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { Live } from '../bindings/feature.ts';
 import type { ParseResult } from './policy-file.ts';
 import type { ConfigMapReference } from './webhook-configuration.ts';
 
-export interface ConfigMapRulesOptions<T> {
+export interface ConfigMapRulesOptions<T> extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   /** Called for each read, since a reload creates a new one. */
   readonly fetcher: () => UpstreamFetcher;
   readonly reference: ConfigMapReference;
@@ -27,9 +26,6 @@ export interface ConfigMapRulesOptions<T> {
   readonly read: (content: string) => ParseResult<T>;
   /** Milliseconds from the end of one read to the next. */
   readonly interval: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface ConfigMapRules<T> extends Live<T> {

@@ -3,12 +3,10 @@
  * serves them. A refusal is thrown and becomes a Status: the API server treats every response except 2xx as
  * an error and does not cache it.
  */
-import type { Clock } from '../../lib/clock.ts';
+
 import type { Exchange } from '../../lib/exchange.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { LabelValues } from '../../lib/metric.ts';
-import type { Random } from '../../lib/random.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { postedBody, sendReview } from '../../proxy/posted-review.ts';
 import type { Live } from '../bindings/feature.ts';
 import { policyAllows } from './keystone-policy.ts';
@@ -20,17 +18,13 @@ import type { TokenReviewer } from './token-review.ts';
 /** Enough for a token of 16 kB or a user with some thousand groups. */
 const REVIEW_BYTES = 1024 * 1024;
 
-export interface WebhookOptions {
+export interface WebhookOptions extends Runtime {
   readonly path: string;
   readonly reviewToken: TokenReviewer;
   /** Undefined if no policy is configured. */
   readonly policy: Live<KeystonePolicy> | undefined;
   /** Milliseconds for the whole body. */
   readonly bodyTimeout: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 interface Reviewed {

@@ -9,10 +9,10 @@ import { isUtf8 } from 'node:buffer';
 import { type Dispatcher, Pool } from 'undici';
 import { StatusError } from '../../errors/status-error.ts';
 import { BackendCall } from '../../lib/backend-call.ts';
-import { type Clock, withDeadline } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/clock.ts';
 import { hasCode } from '../../lib/error-code.ts';
 import { isJSONObject, type JSONObject, readJSONObject } from '../../lib/json-object.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 
 /** Size limit of a response about one token or one user. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -20,7 +20,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 const MAX_HEAD_BYTES = 64 * 1024;
 const CONNECTIONS = 16;
 
-export interface KeystoneHTTPOptions {
+export interface KeystoneHTTPOptions extends Pick<Runtime, 'clock' | 'telemetry'> {
   /** URL of the identity API, with or without `/v3`. */
   readonly url: string;
   /** PEM; if absent, those that Node trusts. */
@@ -31,8 +31,6 @@ export interface KeystoneHTTPOptions {
   readonly maxResponseBytes?: number;
   /** 16 by default, more than Keystone serves at once; further requests wait here. */
   readonly connections?: number;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
 }
 
 export interface KeystoneRequest {

@@ -4,14 +4,14 @@
  * poll starts a minute before the last one in Keystone's time, since its servers' clocks and writes differ.
  * https://docs.openstack.org/api-ref/identity/v3-ext/#list-revocation-events
  */
+
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { Backoff } from '../../lib/backoff.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Timer } from '../../lib/clock.ts';
 import { timestamp } from '../../lib/go-time.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { RevocationEvent } from '../../tenancy/keystone-v3.ts';
 import { keystoneUnavailable } from './keystone-http.ts';
 import { instantSchema, readAs } from './keystone-response.ts';
@@ -23,7 +23,7 @@ const LONGEST_PAUSE = 60_000;
 const eventsSchema = z.array(z.record(z.string(), z.unknown()));
 const revokedAtSchema = instantSchema.nullish();
 
-export interface RevocationsOptions {
+export interface RevocationsOptions extends Pick<Runtime, 'clock' | 'logger' | 'random'> {
   readonly service: KeystoneService;
   /** Milliseconds from one poll to the next. */
   readonly interval: number;
@@ -31,9 +31,6 @@ export interface RevocationsOptions {
   readonly reach: number;
   /** Applies an event. If it throws, it is repeated at the next poll, and other events are still applied. */
   readonly revoked: (event: RevocationEvent) => Promise<void>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
 }
 
 export interface Revocations {

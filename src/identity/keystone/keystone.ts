@@ -5,10 +5,8 @@
  * https://docs.openstack.org/api-ref/identity/v3/#validate-and-show-information-for-token
  */
 
-import type { Clock } from '../../lib/clock.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { type KeystoneToken, TOKEN_SPELLING } from '../../tenancy/keystone-v3.ts';
 import type { KeystoneServiceCredential } from '../authentication-configuration.ts';
 import {
@@ -31,7 +29,7 @@ import {
   unexpected,
 } from './keystone-service.ts';
 
-export interface KeystoneClientOptions {
+export interface KeystoneClientOptions extends Pick<Runtime, 'clock' | 'logger' | 'telemetry'> {
   /** URL of the identity API, with or without `/v3`. */
   readonly url: string;
   /** PEM; if absent, those that Node trusts. */
@@ -42,9 +40,6 @@ export interface KeystoneClientOptions {
   readonly secret: string;
   /** Timeout of one request, in milliseconds. */
   readonly timeout: number;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 /** Limit of a response that lists all objects. */

@@ -10,13 +10,11 @@ import type { JSONWebKeySet } from 'jose';
 import { StatusError } from '../../errors/status-error.ts';
 import { BackendCall } from '../../lib/backend-call.ts';
 import { Backoff } from '../../lib/backoff.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
+import type { Timer } from '../../lib/clock.ts';
 import { innermostCode } from '../../lib/error-code.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
 import type { ReadinessCheck } from '../../lib/readiness.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { createIssuerHTTP, type IssuerHTTP } from './oidc-http.ts';
 import { innermost } from './oidc-login-error.ts';
 import { discoverProvider } from './oidc-provider.ts';
@@ -27,7 +25,7 @@ const RETRY = { first: 1_000, longest: 60_000 };
 /** A token without a key id is verified with each key. The largest known set, Entra ID's, has far fewer. */
 const MAX_KEYS = 64;
 
-export interface IssuerKeysOptions {
+export interface IssuerKeysOptions extends Runtime {
   /** Must equal the document's `issuer` and the token's `iss` exactly. */
   readonly url: string;
   /** URL of the discovery document, if not below `url`; with `/.well-known/…`. */
@@ -42,10 +40,6 @@ export interface IssuerKeysOptions {
   readonly refreshInterval: number;
   /** Timeout of discovery and keys together, in milliseconds. */
   readonly timeout: number;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface IssuerKeys {

@@ -3,11 +3,10 @@
  * holds the lease. A replica that loses the lease during a run ends the run before its next change. Each run
  * plans and applies, is counted, and is summarized in the log.
  */
+
 import { Backoff } from '../../lib/backoff.ts';
-import { type Clock, pause, unlessAborted } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
-import type { Random } from '../../lib/random.ts';
-import type { Telemetry } from '../../lib/telemetry.ts';
+import { pause, unlessAborted } from '../../lib/clock.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { ApplyResult } from './apply.ts';
 import { type ControllerRun, countRun, LEADS } from './controller-metrics.ts';
 import { LEASE_RENEWAL, LEASE_STANDBY, type Lease } from './lease.ts';
@@ -36,7 +35,7 @@ export interface Reconciler<P extends Plan = Plan> {
   lead?(): () => Promise<void>;
 }
 
-export interface ControllerOptions<P extends Plan> {
+export interface ControllerOptions<P extends Plan> extends Runtime {
   /** One of those that the feature declares. */
   readonly name: string;
   readonly reconciler: Reconciler<P>;
@@ -49,10 +48,6 @@ export interface ControllerOptions<P extends Plan> {
   readonly once?: boolean;
   /** Calls `wake` after each change that matters. @returns ends the calls */
   readonly subscribe?: (wake: () => void) => () => void | Promise<void>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Telemetry;
 }
 
 export interface Controller {
@@ -202,13 +197,11 @@ class LeasedController<P extends Plan> implements Controller {
   }
 }
 
-interface RunOptions {
+interface RunOptions extends Pick<Runtime, 'clock' | 'telemetry'> {
   /** One of those that the feature declares. */
   readonly name: string;
   /** Whether the run is about a part of the controller's objects. */
   readonly isPartial?: boolean;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
   readonly log: RunLog;
 }
 

@@ -5,9 +5,9 @@
  * https://kubernetes.io/docs/concepts/architecture/leases/
  */
 
-import { type Clock, withDeadline } from '../../lib/clock.ts';
+import { withDeadline } from '../../lib/clock.ts';
 import { isJSONObject, type JSONObject } from '../../lib/json-object.ts';
-import type { Random } from '../../lib/random.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { type Place, placeOf, type ResourceKind, type StoredObject } from '../kubernetes-object.ts';
 import type { Objects } from '../objects.ts';
 
@@ -39,13 +39,11 @@ const LEASES: ResourceKind = {
   namespaced: true,
 };
 
-export interface LeaseOptions {
+export interface LeaseOptions extends Pick<Runtime, 'clock' | 'random'> {
   /** Sends requests with a credential that may get, create and update the Lease. */
   readonly objects: Objects;
   readonly place: Place;
   readonly name: string;
-  readonly clock: Clock;
-  readonly random: Random;
 }
 
 export function createLease({ objects, place, name, clock, random }: LeaseOptions): Lease {

@@ -3,11 +3,12 @@
  * request begins, and knows nothing of the credential behind Stonegate: without this, a deleted user's watch
  * would go on for ever. `docs/lifecycle.md` has the table of what ends when.
  */
+
 import { endStreamsOfTenantTag, endStreamsOfUserTag, tenantTag, userTag } from '../../cache/drop-tags.ts';
 import type { Drops } from '../../cache/drops.ts';
-import type { Clock, Timer } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
+import type { Timer } from '../../lib/clock.ts';
 import type { Random } from '../../lib/random.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { KeyedSemaphore } from '../../limits/keyed-semaphore.ts';
 import type { StreamEndReason } from '../../observability/request-observer.ts';
 import type { OpenStream, StreamCredential } from './open-stream.ts';
@@ -22,7 +23,7 @@ export interface StreamSettings {
   readonly tunnelMaxAge: number;
 }
 
-export interface StreamLifetimesOptions {
+export interface StreamLifetimesOptions extends Pick<Runtime, 'clock' | 'logger'> {
   readonly registry: StreamRegistry;
   readonly settings: StreamSettings;
   readonly drops: Drops;
@@ -33,9 +34,7 @@ export interface StreamLifetimesOptions {
   readonly recheck: (credential: StreamCredential) => Promise<void>;
   /** Whether the policies in force permit a guest's stream. @param now milliseconds since the epoch */
   readonly permits: (stream: OpenStream, now: number) => boolean;
-  readonly clock: Clock;
   readonly random: Pick<Random, 'fraction'>;
-  readonly logger: Logger;
 }
 
 /** All in milliseconds. Between two checks of all streams. */

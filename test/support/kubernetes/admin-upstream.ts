@@ -1,6 +1,6 @@
 /** Connections to a real kube-apiserver as its administrator, as Stonegate makes them. */
 import type { Test } from 'tap';
-import { commandRuntime } from '../../../src/config/build.ts';
+import { commandRuntime } from '../../../src/lib/runtime.ts';
 import { createUpstream, type Upstream } from '../../../src/upstream/upstream.ts';
 import type { Kubernetes } from './api-server.ts';
 

@@ -1,7 +1,7 @@
 /** The RBAC index of Stonegate, following a real kube-apiserver by list and watch. */
 import type { Test } from 'tap';
-import { commandRuntime } from '../../../src/config/build.ts';
 import { createRBACInformers } from '../../../src/features/rbac-index/rbac-informers.ts';
+import { commandRuntime } from '../../../src/lib/runtime.ts';
 import { RBACIndex } from '../../../src/rbac/rbac-index.ts';
 import { eventually } from '../eventually.ts';
 import { adminUpstream } from './admin-upstream.ts';

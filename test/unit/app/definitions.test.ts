@@ -4,10 +4,10 @@ import t from 'tap';
 import { withBackends } from '../../../src/app/backends.ts';
 import { DEFINITIONS } from '../../../src/app/configuration.ts';
 import { createProxy } from '../../../src/app/proxy.ts';
-import { commandRuntime } from '../../../src/config/build.ts';
 import { Generations } from '../../../src/config/generation.ts';
 import { valuesAt } from '../../../src/kubernetes/right.ts';
 import { fieldAt } from '../../../src/lib/json-object.ts';
+import { commandRuntime } from '../../../src/lib/runtime.ts';
 import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';
 import {
   completeConfiguration,

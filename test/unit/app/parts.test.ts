@@ -9,8 +9,8 @@ import { buildAdmissionListener } from '../../../src/app/build-listeners.ts';
 import { FEATURES } from '../../../src/app/features.ts';
 import { createServing } from '../../../src/app/serving.ts';
 import { createAdmissionUpstream } from '../../../src/app/upstream.ts';
-import { commandRuntime } from '../../../src/config/build.ts';
 import { type GenerationBuilder, Generations } from '../../../src/config/generation.ts';
+import { commandRuntime } from '../../../src/lib/runtime.ts';
 import {
   completeConfiguration,
   contentOf,
