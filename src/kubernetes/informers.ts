@@ -1,10 +1,8 @@
 /**
  * Informers that belong together: they start, reconnect and stop as one.
  */
-import type { Clock, Timer } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Random } from '../lib/random.ts';
-import type { Telemetry } from '../lib/telemetry.ts';
+import type { Timer } from '../lib/clock.ts';
+import type { Runtime } from '../lib/runtime.ts';
 import { Informer, type InformerOptions } from './informer.ts';
 import {
   INFORMER_AGE,
@@ -20,15 +18,7 @@ const COMPLETION_INTERVAL = 600_000;
 
 export type InformerUpstream = UpstreamFetcher & UpstreamStreamer;
 
-/** What all informers need at runtime. */
-export interface InformerRuntime {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly telemetry: Pick<Telemetry, 'count' | 'measure'>;
-}
-
-export interface InformersOptions extends InformerRuntime {
+export interface InformersOptions extends Runtime {
   /** A label of metrics. */
   readonly name: string;
   readonly upstream: InformerUpstream;

@@ -6,9 +6,10 @@
 import { VALIDATING_WEBHOOKS } from '../../kubernetes/admissionregistration-v1.ts';
 import type { Informer } from '../../kubernetes/informer.ts';
 import { ObjectStore, type ObjectStoreBounds, storableObjects } from '../../kubernetes/informer-store.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, type PolicyRule, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { PolicyForm } from '../../proxy/tenant-entry.ts';
 import type { EnabledPolicies } from './enabled-policies.ts';
 import type { PolicyFacts, TenantFacts, WebhookRegistration } from './policy.ts';
@@ -34,7 +35,7 @@ const MEGABYTE = 1024 * 1024;
 const PER_TENANT: ObjectStoreBounds = { objects: 1_000, bytes: 2 * MEGABYTE };
 const WHOLE_CLUSTER: ObjectStoreBounds = { objects: 100_000, bytes: 128 * MEGABYTE };
 
-export interface PolicySourcesOptions extends InformerRuntime {
+export interface PolicySourcesOptions extends Runtime {
   readonly enabled: EnabledPolicies;
   readonly systemTenant: string;
   readonly upstream: InformerUpstream;

@@ -2,13 +2,15 @@
  * Watches the objects on which published copies depend, so that a change is published soon. Only what of an
  * object counts causes a run. A change that is missed here is found by the next periodic run.
  */
+
 import { type InformerStore, type StorableObject, storableObjects } from '../../kubernetes/informer-store.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { KINDS, type Place, placeOf } from '../../kubernetes/kubernetes-object.ts';
 import { MANAGED_BY } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
 import { PUBLISHED, type PublishedKind } from '../../kubernetes/published-objects.ts';
 import { isJSONObject } from '../../lib/json-object.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { everywhere, operatorTenant } from '../../tenancy/places.ts';
 import type { PublishingRules } from './plan.ts';
 import type { PublishingConfiguration } from './publishing-configuration.ts';
@@ -22,7 +24,7 @@ export interface WatchedObjects {
   readonly fingerprint: (value: unknown) => string | undefined;
 }
 
-export interface PublishedChangesOptions extends InformerRuntime {
+export interface PublishedChangesOptions extends Runtime {
   readonly watched: readonly WatchedObjects[];
   readonly upstream: InformerUpstream;
   /** Called for each change; not for what is there at the start. */

@@ -1,8 +1,9 @@
 /**
  * The informers of what quotas count: namespaces with their tenants, and the counted kinds.
  */
+
 import type { Informer } from '../../kubernetes/informer.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { KINDS, type ResourceKind } from '../../kubernetes/kubernetes-object.ts';
 import { PROJECT_ID } from '../../kubernetes/managed-labels.ts';
 import { collectionPath, metadataOf } from '../../kubernetes/object-format.ts';
@@ -10,6 +11,7 @@ import { resourceName } from '../../kubernetes/published-objects.ts';
 import { objectUsage } from '../../kubernetes/resource-quota/object-usage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { fieldAt } from '../../lib/json-object.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { everywhere } from '../../tenancy/places.ts';
 import { COUNTED_KINDS } from './counted-writes.ts';
 import { type QuotaTenancy, tenantIn } from './quota-tenants.ts';
@@ -21,7 +23,7 @@ export interface CountedKinds {
   readonly count: readonly ResourceKind[];
 }
 
-export interface CountedInformersOptions extends InformerRuntime, CountedKinds {
+export interface CountedInformersOptions extends Runtime, CountedKinds {
   readonly upstream: InformerUpstream;
   /** Called after each list, event and bookmark. */
   readonly onUpdate: () => void;

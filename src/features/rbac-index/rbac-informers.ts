@@ -4,12 +4,13 @@
  */
 
 import type { InformerStore } from '../../kubernetes/informer-store.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { INDEXED_RESOURCES, type IndexedResource, type StoredObject } from '../../kubernetes/rbac-v1.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { RBACIndex } from '../../rbac/rbac-index.ts';
 import { createRBACReader } from '../../rbac/read-rbac-object.ts';
 
-export interface RBACInformersOptions extends InformerRuntime {
+export interface RBACInformersOptions extends Runtime {
   readonly index: RBACIndex;
   /** Whether the API server has tenants (Arktos). */
   readonly inTenants: boolean;

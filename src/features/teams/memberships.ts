@@ -1,12 +1,14 @@
 /**
  * The index of the teams of all tenants, from which every request gets the groups of its user.
  */
+
 import { ComponentType, type Handle } from '../../config/component.ts';
 import { storableObjects } from '../../kubernetes/informer-store.ts';
-import { type InformerRuntime, Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
+import { Informers, type InformerUpstream } from '../../kubernetes/informers.ts';
 import { collectionPath } from '../../kubernetes/object-format.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { READY_TIMEOUT, type ReadinessCheck } from '../../lib/readiness.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { FeatureBuild } from '../build.ts';
 import { createComponentWithInformers, INFORMS } from '../component-with-informers.ts';
 import type { TenantUIDs } from '../tenant-uids.ts';
@@ -26,7 +28,7 @@ export interface Memberships extends TeamDirectory {
 
 const MEMBERSHIPS = new ComponentType<Memberships>('memberships of teams', INFORMS);
 
-export interface MembershipsOptions extends InformerRuntime {
+export interface MembershipsOptions extends Runtime {
   readonly tenants: Pick<TenantUIDs, 'isFormer' | 'stateOf'>;
   readonly upstream: InformerUpstream;
   /** The path of the list of stored teams. */
