@@ -54,7 +54,7 @@ export function createSharedResources(options: SharedResourcesOptions): Authoriz
       signal,
       accountOf(attributes),
     );
-    // What there is not, the API server answers with 404.
+    // The API server answers 404 for a resource that does not exist.
     if (found === undefined || found.namespaced === true || found.tenanted === true) return;
     throw refused(info);
   }
