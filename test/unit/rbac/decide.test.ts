@@ -44,12 +44,16 @@ t.test(
       clusterRoleBinding('b', 'ClusterRole/read', everywhere, 'acme'),
     );
     const alice = rbacUser('acme:alice', [], 'acme');
-    const ask = (verb: string, tenant: string) =>
-      decide(index, alice, question(verb, 'pods', 'default', { tenant })).decision;
-    t.equal(ask('get', 'acme'), 'allow');
-    t.equal(ask('delete', 'acme'), 'noOpinion');
-    t.equal(ask('get', 'beta'), 'noOpinion');
-    t.equal(decide(index, alice, { verb: 'get', path: '/version' }).decision, 'noOpinion');
+    const pods = (verb: string, tenant: string) => question(verb, 'pods', 'default', { tenant });
+    for (const [asked, decision] of [
+      [pods('get', 'acme'), 'allow'],
+      [pods('delete', 'acme'), 'noOpinion'],
+      [pods('get', 'beta'), 'noOpinion'],
+      [{ verb: 'get', path: '/version' }, 'noOpinion'],
+    ] as const) {
+      t.equal(decide(index, alice, asked).decision, decision);
+      t.equal(allows(index, alice, asked), decision === 'allow', 'without the reason too');
+    }
   },
 );
 
