@@ -24,14 +24,14 @@ import { warnOfRestart } from './restart-fields.ts';
 /** A configuration with what every process reads of it. */
 export type LoadedProcess = Loaded<{ readonly log: { readonly level: LogLevel } }>;
 
-/** What is built of one configuration: the value of a generation. */
+/** A generation's value: the process builds it from one configuration. */
 export interface Served {
   readonly listeners: ServedListeners;
-  /** What the operator should know of this configuration. */
+  /** The process logs these for the operator. */
   readonly warnings: readonly string[];
 }
 
-/** What a process loads and serves. */
+/** A program says what a process loads and serves. */
 export interface Program<L extends LoadedProcess, S extends Served> {
   load(file: string, sources: LoadSources): Promise<LoadResult<L>>;
   /**

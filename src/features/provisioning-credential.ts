@@ -1,12 +1,12 @@
 /**
- * What features share that write at the API server: they need the provisioning credential, and some of them
- * the UIDs of tenants.
+ * Features that write at the API server share this: they need the provisioning credential, and some of them
+ * need the UIDs of tenants.
  */
 import type { CredentialFiles } from '../config/core-configuration.ts';
 import type { Rule } from '../config/problem.ts';
 import { type Condition, type Right, rule } from '../kubernetes/right.ts';
 
-/** What has the provisioning credential. */
+/** The part of the configuration that names the provisioning credential. */
 export interface Provisioning {
   readonly bindings: { readonly credential?: CredentialFiles };
 }

@@ -7,7 +7,7 @@ import type { PolicyRule } from './kubernetes-object.ts';
 import type { GroupResource } from './meta-v1.ts';
 
 /**
- * What a right depends on: a fact of the tenancy mode, such as `tenantsAreObjects`; `constrained`
+ * A right depends on it: a fact of the tenancy mode, such as `tenantsAreObjects`; `constrained`
  * impersonation; or a field of the configuration, such as `access.index`, that is present, and neither false
  * nor empty. A `!` in front negates the condition. The chart's templates evaluate conditions too.
  */

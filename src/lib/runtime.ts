@@ -13,7 +13,7 @@ export interface Runtime {
   readonly telemetry: Telemetry;
 }
 
-/** For a command that ends by itself. It prints its errors, so by default nothing is logged. */
+/** Commands that end by themselves use this. They print their errors, so by default they log nothing. */
 export function commandRuntime(logger: Logger = silentLogger): Runtime {
   return { clock: systemClock, random: systemRandom, logger, telemetry: noTelemetry };
 }

@@ -146,7 +146,7 @@ async function runAsWorker({ loaded, logger, startApp }: Starting<LoadedStonegat
   }
 }
 
-/** For the log, in which `address` is the API's. */
+/** The log has the API's address as `address`. */
 function addressesOf({ addresses: { api, ...others } }: App): object {
   return { ...(api && { address: api }), ...others };
 }

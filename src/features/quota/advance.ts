@@ -1,6 +1,7 @@
 /**
- * What a replica has reserved for new objects of one kind before it is asked about them, as a line of its own
- * in the TenantQuota. It admits them in memory, and their own lines follow with its next write.
+ * Reserving in advance: a replica reserves for new objects of one kind before it is asked about them, as a
+ * line of its own in the TenantQuota. It admits them in memory, and their own lines follow with its next
+ * write.
  */
 import { exceeding, NOTHING, type Usage } from '../../kubernetes/resource-quota/usage.ts';
 import { type Claim, freeOf, type Ledger, limitedBy } from './ledger.ts';
@@ -16,7 +17,7 @@ export interface AdvanceBounds {
 }
 
 /**
- * What a replica may reserve in advance for objects like one that it admitted.
+ * Decides what a replica reserves in advance for objects like one that it admitted.
  *
  * @param id differs from that of every other reservation
  * @returns undefined close to a limit, and if it is not enough for two

@@ -35,7 +35,7 @@ const FAILING = 30_000;
 export class CountedInformers {
   readonly informers: Informers;
   readonly #clock: Clock;
-  /** By the name that kubectl gives the kind. */
+  /** The keys are the names that kubectl gives the kinds. */
   readonly #byName = new Map<string, { kind: ResourceKind; informer: Informer<CountedObject> }>();
   /** When each kind was last listed anew by `renew`, by the monotonic clock. */
   readonly #renewed = new Map<string, number>();

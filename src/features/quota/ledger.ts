@@ -40,7 +40,7 @@ export interface Claim {
   readonly object: ReservedObject;
   /** Of the stored object; 0 for a new one. */
   readonly revision: number;
-  /** What the stored object uses; empty for a new one. */
+  /** The stored object uses this much; a new one uses nothing. */
   readonly before: Usage;
   readonly after: Usage;
 }

@@ -145,7 +145,7 @@ export class QuotaStatuses {
     return isOver(reservation, { revision, wasDeleted, found });
   }
 
-  /** What was admitted in advance is stored by a certain time, or never: a list that begins later has it. */
+  /** The API server stores what was admitted in advance by a certain time, or never: a later list has it. */
   #isAdvanceOver(tenant: string, reservation: Reservation): boolean {
     const { clock, ageOf, storedWithin, lists } = this.#options;
     const { resource } = reservation.object;

@@ -28,7 +28,7 @@ export const RESERVE_RIGHTS: readonly Right[] = [
   rule('', 'resourcequotas', 'get list watch'),
 ].map((rule) => ({ when: ['quota'], rule }));
 
-/** What the provisioner needs in addition: to give every tenant a quota, to count, and to check. */
+/** The provisioner needs these in addition: it gives every tenant a quota, counts, and checks. */
 export const COUNT_RIGHTS: readonly ProvisionerRight[] = [
   {
     when: ['quota'],

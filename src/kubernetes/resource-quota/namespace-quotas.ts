@@ -1,7 +1,7 @@
 /**
- * What the ResourceQuotas of a namespace would refuse. The API server judges by them after its webhooks, and
- * controllers try for ever: without this check each attempt would reserve the quota of the whole tenant for
- * some seconds. An informer tells which request may exceed one; a GET confirms it.
+ * Finds what the ResourceQuotas of a namespace would refuse. The API server judges by them after its
+ * webhooks, and controllers try for ever: without this check each attempt would reserve the quota of the
+ * whole tenant for some seconds. An informer tells which request may exceed one; a GET confirms it.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
  */
 

@@ -1,6 +1,6 @@
 /**
- * What an object asks of a quota, and which names a quota has: those of ResourceQuota but `secrets`, and
- * `namespaces` and `virtualmachines`.
+ * Computes what an object asks of a quota, and says which names a quota has: those of ResourceQuota but
+ * `secrets`, and `namespaces` and `virtualmachines`.
  * https://kubernetes.io/docs/concepts/policy/resource-quotas/ and
  * https://github.com/kubernetes/kubernetes/tree/v1.36.3/pkg/quota/v1/evaluator/core
  */

@@ -1,5 +1,5 @@
 /**
- * What a pod asks of a quota, and what it must set if there is one, as Kubernetes' evaluator has it.
+ * Computes what a pod asks of a quota, and what it must set if there is one, as Kubernetes' evaluator does.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/pkg/quota/v1/evaluator/core/pods.go and
  * …/staging/src/k8s.io/component-helpers/resource/helpers.go
  */

@@ -1,14 +1,14 @@
 /**
- * Whether a request fits into a quota, and what a client is told otherwise, in the words of Kubernetes'
- * ResourceQuota.
+ * Decides whether a request fits into a quota, and says in the words of Kubernetes' ResourceQuota why it does
+ * not.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go
  */
 import { formatLike } from '../quantity.ts';
 import type { Usage } from './usage.ts';
 
-/** What a request asks of a quota. */
+/** A request asks this of a quota. */
 export interface QuotaUse {
-  /** What the stored object uses; empty for a new one. */
+  /** The stored object uses this much; a new one uses nothing. */
   readonly before: Usage;
   readonly after: Usage;
   /** Names of resources in `hard` that a container does not request: see `missingRequests`. */
