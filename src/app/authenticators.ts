@@ -142,9 +142,8 @@ function x509Authenticator(
   { loaded, runtime: { clock } }: StonegateBuild,
   clientCertificates: ClientCertificatesConfiguration,
 ): Authenticator {
-  const { facts, systemTenant } = loaded.configuration.tenancy;
-  const tenantInNames = !facts.readsTenantFromName;
-  return createX509Authenticator({ ...clientCertificates, tenantInNames, systemTenant, clock });
+  const { systemTenant } = loaded.configuration.tenancy;
+  return createX509Authenticator({ ...clientCertificates, systemTenant, clock });
 }
 
 const REVIEWED_USERS = cacheType<ReviewedUser>('cache of reviewed users');
@@ -215,7 +214,8 @@ export function createConfiguredOwners(
     ...runtime,
     keystone: roles,
     isConfigured: (source) => names.has(source),
-    presentOf: (name) => authenticators.find((one) => one.name === name)?.present,
+    usersOf: (name) => authenticators.find((one) => one.name === name)?.users,
+    facts: loaded.configuration.tenancy.facts,
     signInMaxAge: tokens?.signInMaxAge ?? SIGN_IN_MAX_AGE,
   });
 }

@@ -9,18 +9,17 @@ import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '..
 import { RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-names.ts';
 import { TENANT_NAME } from '../lib/schema-fields.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
+import type { TenancyFacts } from '../tenancy/facts.ts';
 import { FERNET_START } from '../tenancy/keystone-v3.ts';
+import { namesOf } from '../tenancy/local-user.ts';
 import type { CoreConfiguration, StaticFileConfiguration } from './core-configuration.ts';
 import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  /**
-   * Whether names and groups contain the tenant. Users of two tenants may have the same name, and not in
-   * every tenancy mode does more than the name separate them.
-   */
-  readonly tenantInNames: boolean;
+  /** They decide which names are reserved. */
+  readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** The tenant of lines without one; undefined: such lines are refused. */
   readonly tenantOfOthers: string | undefined;
 }
@@ -39,7 +38,7 @@ export function staticUsersOf(
   const { tokenFile, basicAuthFile } = authentication;
   const rules = ({ systemTenantByDefault, ...prefixes }: StaticFileConfiguration): StaticUserRules => ({
     ...prefixes,
-    tenantInNames: !tenancy.facts.readsTenantFromName,
+    facts: tenancy.facts,
     tenantOfOthers: systemTenantByDefault ? tenancy.systemTenant : undefined,
   });
   const tokens = tokenFile && content(tokenFile.file);
@@ -137,16 +136,15 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
   const [, login = '', uid = '', groupList = ''] = columns;
   const tenant = tenantOf(columns, rules);
   if (typeof tenant === 'string') return tenant;
-  const within = rules.tenantInNames ? `${tenant.name}:` : '';
-  const name = `${rules.usernamePrefix}${within}${login}`;
-  const groups = groupList
-    .split(',')
-    .filter((group) => group !== '')
-    .map((group) => `${rules.groupsPrefix}${within}${group}`);
-  const unfit = [login, ...(uid === '' ? [] : [uid]), ...groups].find((text) => !isPrintable(text));
+  const { usernamePrefix, groupsPrefix, facts } = rules;
+  const groups = groupList.split(',').filter((group) => group !== '');
+  const user = { usernamePrefix, groupsPrefix, tenant: tenant.name, name: login, groups, uid };
+  const named = namesOf(user, facts);
+  const unfit = [login, ...(uid === '' ? [] : [uid]), ...named.groups].find((text) => !isPrintable(text));
   if (unfit !== undefined) return LINE_PROBLEMS.unprintable;
-  if ([name, ...groups].some((text) => reservedPrefixOf(text) !== undefined)) return LINE_PROBLEMS.reserved;
-  return { name, uid, groups: [...new Set(groups)], tenant: tenant.name };
+  if ([named.name, ...named.groups].some((text) => reservedPrefixOf(text) !== undefined))
+    return LINE_PROBLEMS.reserved;
+  return user;
 }
 
 function tenantOf(

@@ -29,11 +29,8 @@ export interface Authenticator {
     credential: Credential,
     context: AuthenticationContext,
   ): Promise<Identity | undefined> | Identity | undefined;
-  /**
-   * The identity with which a user of this source would sign in now; undefined for one who cannot any more.
-   * Only a source that can be asked without a credential and without I/O has it.
-   */
-  present?(user: Identity): Identity | undefined;
+  /** The identities of all users who can sign in now, one for each credential, if the source is a list. */
+  readonly users?: readonly Identity[];
   /**
    * Called if the API server has refused a token that this authenticator accepted: removes its cached
    * result.

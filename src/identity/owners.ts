@@ -3,17 +3,19 @@
  * the owner's identity of that time. What the owner is now is found at each use: users of Keystone and of
  * local files are looked up, and all others are known from their last sign-in.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { StatusError, unauthorized } from '../errors/status-error.ts';
 import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { Identity } from '../tenancy/identity.ts';
+import type { TenancyFacts } from '../tenancy/facts.ts';
+import type { Identity, StoredIdentity } from '../tenancy/identity.ts';
 import { isUsableName, KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import type { UserReference } from '../tenancy/keystone-v3.ts';
-import type { Authenticator } from './authenticator.ts';
+import { asClaim } from '../tenancy/local-user.ts';
 
 export interface StoredOwner {
-  readonly identity: Identity;
+  readonly identity: StoredIdentity;
   /** When the owner last signed in, in milliseconds since the epoch. */
   readonly signedInAt: number;
 }
@@ -32,8 +34,10 @@ export interface OwnersOptions {
   readonly keystone?: EnabledUsers | undefined;
   /** Whether users of this source can still sign in. */
   readonly isConfigured: (source: string) => boolean;
-  /** How users of an authenticator are found as they are now; undefined if it does not know them. */
-  readonly presentOf: (authenticator: string) => Authenticator['present'];
+  /** All users of an authenticator as they are now; undefined if it does not list them. */
+  readonly usersOf: (authenticator: string) => readonly Identity[] | undefined;
+  /** Of the tenancy mode of the API server in which the objects are. */
+  readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** For how many milliseconds after the last sign-in an owner counts who cannot be looked up. */
   readonly signInMaxAge: number;
   readonly clock: Clock;
@@ -47,7 +51,9 @@ export interface Owners {
    *
    * @throws StatusError OwnerUnusable for one that can own nothing
    */
-  ownerOf(identity: Identity): Identity;
+  ownerOf(identity: Identity): StoredIdentity;
+  /** The `ownerKey` of what the user owns. */
+  keyOf(identity: Identity, tenant: string): string;
   /**
    * The identity with which the owner would sign in now; the same object as long as nothing has changed.
    *
@@ -62,20 +68,32 @@ export interface Owners {
 }
 
 export function createOwners(options: OwnersOptions): Owners {
-  const { keystone, isConfigured, presentOf, signInMaxAge, clock } = options;
-  const identityOf = memoizeByReference((stored: Identity) =>
+  const { keystone, isConfigured, usersOf, facts, signInMaxAge, clock } = options;
+  const identityOf = memoizeByReference((stored: StoredIdentity) =>
     memoizeByReference((user: UserReference) => keystoneIdentity(stored, user)),
   );
+
+  /**
+   * Several lines of a file may name the same user: one with the groups that the user had counts before the
+   * others.
+   */
+  const listedUser = memoizeByReference((stored: StoredIdentity) => {
+    const named = (usersOf(stored.authenticator) ?? []).flatMap((user) => {
+      const claimed = asClaim(user, facts);
+      return isSameUser(claimed, stored) ? { user, groups: claimed.groups } : [];
+    });
+    return (named.find(({ groups }) => isDeepStrictEqual(groups, stored.groups)) ?? named[0])?.user;
+  });
 
   /** Keystone does not list the groups of a federation. */
   function countsUntil({ identity, signedInAt }: StoredOwner): number {
     const { authenticator, subject, groups } = identity;
     const isLookedUp =
-      subject.kind === 'keystone' ? groups.length === 0 : presentOf(authenticator) !== undefined;
+      subject.kind === 'keystone' ? groups.length === 0 : usersOf(authenticator) !== undefined;
     return isLookedUp ? Number.POSITIVE_INFINITY : signedInAt + signInMaxAge;
   }
 
-  function ownedAs(identity: Identity): Identity {
+  function ownedAs(identity: StoredIdentity): StoredIdentity {
     const { authenticator, subject } = identity;
     if (subject.kind !== 'keystone') {
       if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
@@ -100,12 +118,13 @@ export function createOwners(options: OwnersOptions): Owners {
   return {
     countsUntil,
     ownerOf(identity) {
-      const owner = ownedAs(identity);
+      const owner = ownedAs(asClaim(identity, facts));
       const now = clock.now();
       if (countsUntil({ identity: owner, signedInAt: signInOf(identity, now) }) < now)
         throw unusable('you signed in too long ago: sign in again');
       return owner;
     },
+    keyOf: (identity, tenant) => ownerKey(asClaim(identity, facts), tenant),
     current(owner) {
       const { identity } = owner;
       if (identity.subject.kind !== 'keystone' && identity.subject.kind !== 'claim')
@@ -115,8 +134,7 @@ export function createOwners(options: OwnersOptions): Owners {
       if (countsUntil(owner) < clock.now())
         throw unauthorized(`the owner ${nameOf(identity)} has not signed in for too long`);
       if (identity.subject.kind !== 'keystone') {
-        const present = presentOf(identity.authenticator);
-        const user = present === undefined ? identity : present(identity);
+        const user = usersOf(identity.authenticator) === undefined ? identity : listedUser(identity);
         if (user === undefined)
           throw unauthorized(`the owner ${nameOf(identity)} is in the file of users no more`);
         return user;
@@ -145,7 +163,7 @@ export function latestEnd({ accessToken, authenticator, expiresAt }: Identity): 
 }
 
 /** Where the owner signs in: an issuer, or the name of the authenticator. */
-function sourceOf({ authenticator, auditAnnotations }: Identity): string {
+function sourceOf({ authenticator, auditAnnotations }: StoredIdentity): string {
   return auditAnnotations[ISSUER] ?? authenticator;
 }
 
@@ -156,20 +174,26 @@ function sourceOf({ authenticator, auditAnnotations }: Identity): string {
  *
  * @param tenant of the user: one source may give the same names, and the same ids, in several
  */
-export function ownerKey(identity: Identity, tenant: string): string {
+export function ownerKey(identity: StoredIdentity, tenant: string): string {
   const { uid, subject, auditAnnotations } = identity;
   const isNamed = subject.kind === 'claim' && (uid === '' || auditAnnotations[ISSUER] === undefined);
   const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
   return JSON.stringify([tenant, sourceOf(identity), ...(isNamed ? ['', subject.name] : [uid, delegation])]);
 }
 
-function nameOf({ subject, uid }: Identity): string {
+/** Whether both, as they are stored, name the same user of a file. */
+function isSameUser(one: StoredIdentity, other: StoredIdentity): boolean {
+  const factsOf = ({ subject, tenantOrigin, uid }: StoredIdentity) => ({ subject, tenantOrigin, uid });
+  return isDeepStrictEqual(factsOf(one), factsOf(other));
+}
+
+function nameOf({ subject, uid }: StoredIdentity): string {
   if (subject.kind === 'keystone') return JSON.stringify(subject.userName);
   return JSON.stringify(subject.kind === 'claim' ? subject.name : uid);
 }
 
-function withoutCredential({ accessToken: _, scope: __, signedInAt: ___, ...identity }: Identity): Identity {
-  const { [CREDENTIAL_ID_KEY]: ____, ...extra } = identity.extra;
+function withoutCredential({ scope: _, signedInAt: __, ...identity }: StoredIdentity): StoredIdentity {
+  const { [CREDENTIAL_ID_KEY]: ___, ...extra } = identity.extra;
   const issuer = identity.auditAnnotations[ISSUER];
   return {
     ...identity,
@@ -180,7 +204,7 @@ function withoutCredential({ accessToken: _, scope: __, signedInAt: ___, ...iden
 }
 
 /** The user as with an unscoped token: roles are looked up for each request. */
-function keystoneIdentity(identity: Identity, { id, name, domain }: UserReference): Identity {
+function keystoneIdentity(identity: StoredIdentity, { id, name, domain }: UserReference): StoredIdentity {
   return {
     ...identity,
     subject: { kind: 'keystone', userName: name, userDomain: domain, scopeDomain: domain },

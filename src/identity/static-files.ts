@@ -4,24 +4,18 @@
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#static-token-file
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { compare } from '@node-rs/bcrypt';
 import { unauthorized } from '../errors/status-error.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Random } from '../lib/random.ts';
 import { SingleFlight } from '../lib/single-flight.ts';
 import type { UnknownCredentialGate } from '../limits/unknown-credential-gate.ts';
-import type { Identity } from '../tenancy/identity.ts';
+import type { Identity, LocalSubject } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { TokenCredential } from './credential.ts';
 
-export interface StaticUser {
-  /** The user's name with the configured prefix. */
-  readonly name: string;
+export interface StaticUser extends Omit<LocalSubject, 'kind'> {
   readonly uid: string;
-  /** The groups with the configured prefix. */
-  readonly groups: readonly string[];
-  readonly tenant: string;
 }
 
 export interface StaticToken {
@@ -63,7 +57,7 @@ export function createTokenFileAuthenticator({ entries, random }: TokenFileOptio
       const user = userOf(credential);
       return user && identityOf(user);
     },
-    present: presentAmong(entries, identityOf),
+    users: entries.map(({ user }) => identityOf(user)),
   };
 }
 
@@ -127,41 +121,22 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
       if (user === undefined) throw unauthorized('the password is not the one of the file');
       return identityOf(user);
     },
-    present: presentAmong(entries, identityOf),
+    users: entries.map(({ user }) => identityOf(user)),
   };
 }
 
 /** @returns the same identity object for the same entry, so that what is derived from it is memoized */
 function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
-  return memoizeByReference(({ name, uid, groups, tenant }: StaticUser) => ({
+  return memoizeByReference(({ uid, ...user }: StaticUser) => ({
     authenticator,
-    subject: { kind: 'claim', name },
-    tenantOrigin: { from: 'issuer', tenant },
+    subject: { kind: 'local', ...user },
+    tenantOrigin: { from: 'issuer', tenant: user.tenant },
     uid,
-    groups,
+    groups: [],
     extra: {},
     expiresAt: Number.POSITIVE_INFINITY,
     auditAnnotations: {},
   }));
-}
-
-/**
- * Finds users in the file as it is now. Several lines may name the same user: one with the groups that the
- * user had counts before the others.
- */
-function presentAmong(
-  entries: readonly { readonly user: StaticUser }[],
-  identityOf: (user: StaticUser) => Identity,
-): (user: Identity) => Identity | undefined {
-  return memoizeByReference((user: Identity) => {
-    const named = entries.map((entry) => identityOf(entry.user)).filter((one) => isSameUser(one, user));
-    return named.find(({ groups }) => isDeepStrictEqual(groups, user.groups)) ?? named[0];
-  });
-}
-
-function isSameUser(one: Identity, other: Identity): boolean {
-  const factsOf = ({ subject, tenantOrigin, uid }: Identity) => ({ subject, tenantOrigin, uid });
-  return isDeepStrictEqual(factsOf(one), factsOf(other));
 }
 
 /** bcrypt ignores further bytes, so a longer password is refused. */

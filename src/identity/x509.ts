@@ -12,17 +12,12 @@ import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { Identity } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
-import { requirePrintableText, requireUnreservedName } from './name-validation.ts';
+import { requirePrintableText } from './name-validation.ts';
 
 export interface X509AuthenticatorOptions {
   /** Prefixes of names and groups, so that no other source gives the same names; may be empty. */
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  /**
-   * Whether names and groups include the tenant: one authority may issue the same name in two tenants, and
-   * not every tenancy mode separates tenants by itself.
-   */
-  readonly tenantInNames: boolean;
   readonly systemTenant: string;
   /** Whether certificates of the system tenant are accepted. */
   readonly allowSystemTenant: boolean;
@@ -63,19 +58,18 @@ function identityOfCertificate(
   certificate: VerifiedCertificate,
   options: X509AuthenticatorOptions,
 ): Identity {
-  const { tenant, name, groups } = holderOf(certificate);
+  const holder = holderOf(certificate);
+  const { tenant, name, groups } = holder;
   requireAllowed(tenant, options);
-  const within = options.tenantInNames ? `${tenant}:` : '';
-  const nameOf = (prefix: string, given: string, what: string) =>
-    requireUnreservedName(`${prefix}${within}${requirePrintableText(given, what)}`, what);
+  requirePrintableText(name, "the client certificate's user");
+  for (const group of groups) requirePrintableText(group, "a client certificate's group");
+  const { usernamePrefix, groupsPrefix } = options;
   return {
     authenticator: 'x509',
-    subject: { kind: 'claim', name: nameOf(options.usernamePrefix, name, "the client certificate's user") },
+    subject: { kind: 'local', usernamePrefix, groupsPrefix, ...holder },
     tenantOrigin: { from: 'issuer', tenant },
     uid: '',
-    groups: [
-      ...new Set(groups.map((group) => nameOf(options.groupsPrefix, group, "a client certificate's group"))),
-    ],
+    groups: [],
     extra: {},
     expiresAt: certificate.notAfter,
     auditAnnotations: {

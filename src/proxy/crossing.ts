@@ -63,18 +63,18 @@ export function crossingOf(
   if (info.addressed === undefined || !addressesOther(info, home)) return undefined;
   const { tenant } = info.addressed;
   const { mode, policies, now } = options;
-  const name = mode.guests?.nameOf(identity);
+  const visitor = mode.guests?.visitorOf(identity);
   if (policies === undefined || mode.guests?.mayBeEntered(tenant) !== true)
     throw noEntry(info, user, tenant, 'no policy can let users into this tenant');
-  if (name === undefined || request.sender.kind === 'client')
+  if (visitor === undefined || request.sender.kind === 'client')
     throw noEntry(info, user, tenant, 'this credential cannot enter another tenant than its own');
-  const entry: Entry = { home, name, groups: identity.groups, tenant };
+  const entry: Entry = { home, ...visitor, tenant };
   const permit = permitOfRequest(entry, info, policies, now);
   if (permit !== undefined) return { tenant, entry, policy: permit.policy };
   const admitting = policies.admitting(entry, now);
   const [first] = admitting;
   if (first === undefined)
-    throw noEntry(info, user, tenant, `no policy lets ${name} of ${home} into the tenant ${tenant}`);
+    throw noEntry(info, user, tenant, `no policy lets ${entry.name} of ${home} into the tenant ${tenant}`);
   throw refusedByPolicies(info, mode.guests.userOf(entry, policyGroup(first)), tenant, admitting);
 }
 

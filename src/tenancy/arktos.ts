@@ -21,6 +21,7 @@ import { TENANCY_FACTS } from './facts.ts';
 import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
 import type { Identity } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
+import { asClaim } from './local-user.ts';
 import { EVERY_TENANT } from './places.ts';
 import type { GuestRules, TenancyMode } from './tenancy-mode.ts';
 import { assertUsable, DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
@@ -70,7 +71,7 @@ export function createArktosMode({
     userOf(identity, tenant) {
       assertNoGuestName(identity);
       const systemUser = isSystem(tenant);
-      return userOrNamed(identity, (named) =>
+      return userOrNamed(identity, TENANCY_FACTS.arktos, (named) =>
         finishedUser(named, { username: `${prefixOf(tenant, systemUser)}${nameWithin(named)}`, systemUser }),
       );
     },
@@ -149,10 +150,11 @@ function refused(prefix: string, name: string): Error {
 function createGuestRules(systemTenant: string): GuestRules {
   return {
     mayBeEntered: (tenant) => isEnterable(tenant, systemTenant),
-    nameOf(identity) {
-      const { subject } = identity;
+    visitorOf(identity) {
+      const claimed = asClaim(identity, TENANCY_FACTS.arktos);
+      const { subject, groups } = claimed;
       if (subject.kind === 'upstream' || subject.kind === 'anonymous') return undefined;
-      return nameWithin({ ...identity, subject });
+      return { name: nameWithin({ ...claimed, subject }), groups };
     },
     userOf({ home, name, tenant }, policyGroup) {
       const username = `${tenant}:${GUEST_PREFIX}${home}:${name}`;

@@ -7,8 +7,10 @@
 
 import { refusedName, StatusError } from '../errors/status-error.ts';
 import type { Extra, UserInfo } from '../kubernetes/authentication-v1.ts';
-import { AUTHENTICATED, SENDABLE_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
-import type { Identity, Subject } from './identity.ts';
+import { AUTHENTICATED, reservedPrefixOf, SENDABLE_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
+import type { TenancyFacts } from './facts.ts';
+import type { Identity, StoredIdentity } from './identity.ts';
+import { asClaim } from './local-user.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 
 /** The domain of the extra keys and groups that only Stonegate itself may set. */
@@ -27,7 +29,7 @@ export interface Addition {
  * @throws StatusError IdentityReserved for what belongs to the cluster or to Stonegate, IdentityUnusable for
  *   what would arrive as something else
  */
-export function finishedUser(identity: Identity, addition: Addition): UserInfo {
+export function finishedUser(identity: NamedIdentity, addition: Addition): UserInfo {
   assertUserName(identity, addition);
   assertSendable(identity.uid, 'the user id');
   for (const group of identity.groups) assertGroup(group, identity);
@@ -40,13 +42,13 @@ export function finishedUser(identity: Identity, addition: Addition): UserInfo {
   };
 }
 
-function assertUserName({ subject }: Identity, { username, systemUser = false }: Addition): void {
+function assertUserName({ subject }: NamedIdentity, { username, systemUser = false }: Addition): void {
   assertUsable(username, 'the user name');
-  const claimed = subject.kind === 'claim' && subject.name.startsWith('system:');
+  const claimed = subject.kind === 'claim' && reservedPrefixOf(subject.name) !== undefined;
   if (claimed || (username.startsWith('system:') && !systemUser)) throw reserved('the user name', username);
 }
 
-function assertGroup(group: string, { subject }: Identity): void {
+function assertGroup(group: string, { subject }: NamedIdentity): void {
   assertUsable(group, 'a group');
   const fromClaim = subject.kind === 'claim' && group.startsWith('keystone:');
   const ours = group.startsWith('stonegate:');
@@ -72,8 +74,8 @@ function reserved(what: string, name: string): StatusError {
 }
 
 /** An identity whose name the tenancy mode builds. */
-export type NamedIdentity = Identity & {
-  readonly subject: Extract<Subject, { kind: 'keystone' | 'claim' }>;
+export type NamedIdentity = StoredIdentity & {
+  readonly subject: Extract<StoredIdentity['subject'], { kind: 'keystone' | 'claim' }>;
 };
 
 const ANONYMOUS: UserInfo = {
@@ -87,8 +89,13 @@ const ANONYMOUS: UserInfo = {
  * @param named makes the user of whom the mode has to name
  * @throws what `named` throws
  */
-export function userOrNamed(identity: Identity, named: (identity: NamedIdentity) => UserInfo): UserInfo {
-  const { subject } = identity;
+export function userOrNamed(
+  identity: Identity,
+  facts: Pick<TenancyFacts, 'readsTenantFromName'>,
+  named: (identity: NamedIdentity) => UserInfo,
+): UserInfo {
+  const claimed = asClaim(identity, facts);
+  const { subject } = claimed;
   switch (subject.kind) {
     case 'upstream':
       return subject.user;
@@ -96,6 +103,6 @@ export function userOrNamed(identity: Identity, named: (identity: NamedIdentity)
       return ANONYMOUS;
     case 'keystone':
     case 'claim':
-      return named({ ...identity, subject });
+      return named({ ...claimed, subject });
   }
 }

@@ -21,7 +21,7 @@ const subject = z.union([
       .strictObject({ kind: z.enum(['application-credential', 'trust']), id: z.string() })
       .exactOptional(),
   }),
-  /** The source's prefix and the name that the source gives: an issuer's claim, a certificate, a file. */
+  /** The source's prefix and the name that the source gives. */
   z.strictObject({ kind: z.literal('claim'), name: z.string() }),
   /**
    * Authenticated by the API server's TokenReview, which returned this user: forwarded with the client's own
@@ -49,7 +49,7 @@ export const identityScope = z.strictObject({
   roles: z.array(z.string()).describe('Role names on this scope.'),
 });
 
-/** Sessions of the portal are stored in this form. */
+/** Sessions of the portal, and owners of access tokens and invitations, are stored in this form. */
 export const identitySchema = z.strictObject({
   /** The authenticator that accepted the credential: `keystone`, `jwt`, `x509`, `token-file`, … */
   authenticator: z.string(),
@@ -77,7 +77,25 @@ export const identitySchema = z.strictObject({
   auditAnnotations: z.record(z.string(), z.string()),
 });
 
-export interface Identity extends Output<typeof identitySchema> {
+export type StoredIdentity = Output<typeof identitySchema>;
+
+/**
+ * A user whom a certificate or a file of the operator names within a tenant: two tenants may have users and
+ * groups of the same name. How the API server is to tell them apart is for the tenancy mode to say.
+ */
+export interface LocalSubject {
+  readonly kind: 'local';
+  /** Prefixes of names and groups, so that no other source gives the same ones; may be empty. */
+  readonly usernamePrefix: string;
+  readonly groupsPrefix: string;
+  readonly tenant: string;
+  readonly name: string;
+  /** The identity itself has none. */
+  readonly groups: readonly string[];
+}
+
+export interface Identity extends Omit<StoredIdentity, 'subject'> {
+  readonly subject: StoredIdentity['subject'] | LocalSubject;
   /** Set by an access token alone, and never stored. */
   readonly accessToken?: TokenScope;
 }

@@ -80,7 +80,7 @@ export function createSharedMode({
     isClusterWide: (info) => !info.isResourceRequest || info.namespace === '',
     tenantOf: ({ tenantOrigin }) => (tenantOrigin.from === 'nowhere' ? NO_TENANT : resolve(tenantOrigin)),
     userOf: (identity, tenant) =>
-      userOrNamed(identity, (named) =>
+      userOrNamed(identity, TENANCY_FACTS.shared, (named) =>
         finishedUser(named, {
           username: nameOf(named),
           ...tenantAttributes(tenant),

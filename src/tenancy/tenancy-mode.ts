@@ -51,12 +51,12 @@ export interface GuestRules {
   /** Whether any user of another tenant may ever enter it. */
   mayBeEntered(tenant: TenantName): boolean;
   /**
-   * The user's name within their own tenant.
+   * The user's name within their own tenant, and the groups of the identity.
    *
    * @returns undefined for a user who cannot be impersonated: anonymous, or with a token of the API server
    * @throws StatusError IdentityReserved or IdentityUnusable
    */
-  nameOf(identity: Identity): string | undefined;
+  visitorOf(identity: Identity): (Pick<Identity, 'groups'> & { readonly name: string }) | undefined;
   /**
    * @param policyGroup of the policy that lets them in
    * @throws StatusError IdentityUnusable

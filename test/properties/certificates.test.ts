@@ -44,16 +44,15 @@ type Subject = Pick<VerifiedCertificate, 'commonNames' | 'organizations' | 'orga
 
 const context = { source: '10.0.0.1', signal: new AbortController().signal };
 const modes = [
-  { mode: createArktosMode({ systemTenant: 'system', domains: {} }), tenantInNames: false },
-  { mode: createSharedMode({ domains: {}, reservedNamePrefixes: ['x509:'] }), tenantInNames: true },
+  createArktosMode({ systemTenant: 'system', domains: {} }),
+  createSharedMode({ domains: {}, reservedNamePrefixes: ['x509:'] }),
 ];
 
-for (const { mode, tenantInNames } of modes)
+for (const mode of modes)
   for (const prefix of ['x509:', '']) {
     const authenticator = createX509Authenticator({
       usernamePrefix: prefix,
       groupsPrefix: prefix,
-      tenantInNames,
       systemTenant: 'system',
       allowSystemTenant: false,
       clock: createFakeClock(0),

@@ -2,6 +2,7 @@
  * Problems of files that hold secrets end up in terminals, logs and tickets. However such a file is broken,
  * no problem quotes any part of a password or token from it.
  */
+
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
@@ -13,6 +14,7 @@ import { readContext } from '../../src/cli/kubeconfig/read-context.ts';
 import { readCloud } from '../../src/cli/login/clouds-yaml.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 import { parseBasicAuthFile, parseTokenFile } from '../../src/config/static-users.ts';
+import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 
 /** Parts of secrets that occur in no message of Stonegate. */
 const PARTS = ['zqj', '7xk', 'ßÞ', '0451'];
@@ -31,7 +33,12 @@ t.test(
       ...[',', ',', ',', '"', '""', ' ', ':', '\n', '\r\n', '\t', 'alice', 'acme', 'all', 'system:'],
       ...['gAAAAA', '$6$', '{SHA}', '$2b$31$', '$scrypt$ln=9,r=9,p=9$'],
     );
-    const rules = { usernamePrefix: '', groupsPrefix: '', tenantInNames: false, tenantOfOthers: undefined };
+    const rules = {
+      usernamePrefix: '',
+      groupsPrefix: '',
+      facts: TENANCY_FACTS.arktos,
+      tenantOfOthers: undefined,
+    };
     fc.assert(
       fc.property(content, (text) => {
         for (const parse of [parseTokenFile, parseBasicAuthFile])

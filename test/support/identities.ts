@@ -1,7 +1,9 @@
 /** Identities of Keystone and of an issuer, for tests. */
-import type { Identity, Subject } from '../../src/tenancy/identity.ts';
+import type { NamedIdentity } from '../../src/tenancy/finished-user.ts';
+import type { Identity, StoredIdentity, Subject } from '../../src/tenancy/identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
+type Changes = Partial<Omit<Identity, 'subject'>>;
 
 /** A Keystone user of the tenant `home` whose token is scoped to `scope`. */
 export function keystoneIdentity(
@@ -10,9 +12,9 @@ export function keystoneIdentity(
     home = 'acme',
     scope = home,
     ...changes
-  }: { home?: string; scope?: string } & Omit<Partial<Identity>, 'scope'> = {},
+  }: { home?: string; scope?: string } & Omit<Changes, 'scope'> = {},
   delegation?: KeystoneSubject['delegation'],
-): Identity {
+): NamedIdentity {
   const scopeDomain = { id: `id-of-${scope}`, name: scope };
   return {
     authenticator: 'keystone',
@@ -34,7 +36,7 @@ export function keystoneIdentity(
 }
 
 /** @param name the prefix of the issuer followed by the claim */
-export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Identity> = {}): Identity {
+export function claimIdentity(name: string, tenant = 'acme', changes: Changes = {}): NamedIdentity {
   return {
     authenticator: 'jwt',
     subject: { kind: 'claim', name },
@@ -49,11 +51,7 @@ export function claimIdentity(name: string, tenant = 'acme', changes: Partial<Id
 }
 
 /** A user whom the API server authenticated in a token review. */
-export function upstreamIdentity(
-  username: string,
-  tenant = 'acme',
-  changes: Partial<Identity> = {},
-): Identity {
+export function upstreamIdentity(username: string, tenant = 'acme', changes: Changes = {}): StoredIdentity {
   const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
   return {
     authenticator: 'token-review',

@@ -8,6 +8,7 @@ import { TenantStore } from '../../src/features/tenant-uids.ts';
 import { createOwners } from '../../src/identity/owners.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createRateLimiter } from '../../src/limits/rate-limiter.ts';
+import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from './fake-clock.ts';
@@ -69,7 +70,8 @@ export function createInvitationWorld(turn: () => Promise<unknown> = async () =>
       },
     },
     isConfigured: () => true,
-    presentOf: () => undefined,
+    usersOf: () => undefined,
+    facts: TENANCY_FACTS.arktos,
     signInMaxAge: 30 * 24 * 3_600_000,
     clock,
   });

@@ -13,7 +13,7 @@ import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import type { ObservedRequest } from '../../src/observability/request-observer.ts';
-import type { Identity } from '../../src/tenancy/identity.ts';
+import type { StoredIdentity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';
@@ -62,7 +62,7 @@ export interface FakePortal {
     /** The token for another project; undefined if Keystone refuses it. */
     rescoped: string | undefined;
     oidc: OIDCResult | Error;
-    identity: Identity | StatusError;
+    identity: StoredIdentity | StatusError;
     limited: 'source' | 'user' | undefined;
   };
   readonly sessions: PortalOptions['sessions'];
@@ -70,7 +70,7 @@ export interface FakePortal {
   browser(): FakeBrowser;
 }
 
-export function keystoneIdentity(expiresAt: number): Identity {
+export function keystoneIdentity(expiresAt: number): StoredIdentity {
   const acme = { id: 'acme-domain', name: 'acme' };
   return {
     authenticator: 'keystone',

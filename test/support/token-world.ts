@@ -18,6 +18,7 @@ import { silentLogger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { createTenantNamespaces } from '../../src/rbac/tenant-namespaces.ts';
 import { createArktosMode } from '../../src/tenancy/arktos.ts';
+import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { UserReference } from '../../src/tenancy/keystone-v3.ts';
 import { createFakeClock } from './fake-clock.ts';
@@ -102,7 +103,8 @@ export function createTokenWorld() {
       createOwners({
         keystone,
         isConfigured: (source) => source === 'keystone' || carol.issuers.has(source),
-        presentOf: () => undefined,
+        usersOf: () => undefined,
+        facts: TENANCY_FACTS.arktos,
         signInMaxAge: SIGN_IN_MAX_AGE,
         clock,
       });

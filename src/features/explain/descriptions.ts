@@ -97,6 +97,8 @@ function subjectWords(subject: Identity['subject']): string {
       return `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
     case 'claim':
       return quoted(subject.name);
+    case 'local':
+      return quoted(`${subject.usernamePrefix}${subject.name}`);
     case 'upstream':
       return quoted(subject.user.username);
     case 'anonymous':

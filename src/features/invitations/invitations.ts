@@ -4,7 +4,7 @@
  */
 
 import { StatusError, unauthorized } from '../../errors/status-error.ts';
-import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
+import { latestEnd, type Owners, signInOf } from '../../identity/owners.ts';
 import { idOfSecret, newSecret } from '../../identity/secret-token.ts';
 import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
@@ -137,7 +137,7 @@ export class Invitations {
     if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
     if (!targets.isInScope(identity, target, 'give'))
       throw new StatusError('AccessDenied', 'the scopes of the access token do not allow granting that');
-    this.#assertRate(ownerKey(owner, tenant));
+    this.#assertRate(owners.keyOf(owner, tenant));
     await targets.give(owner, target, user.username, { ...request, dryRun: true });
     const now = clock.now();
     const countsUntil = owners.countsUntil({ identity: owner, signedInAt: signInOf(identity, now) });
@@ -258,8 +258,8 @@ export class Invitations {
     listed: readonly Invitation[],
     verb: 'give' | 'get',
   ) {
-    const { targets } = this.#options;
-    const key = ownerKey(identity, tenant);
+    const { targets, owners } = this.#options;
+    const key = owners.keyOf(identity, tenant);
     const isOwn = (invitation: Invitation) => invitation.ownerKey === key;
     const mayGive = listed.every(isOwn) ? () => false : await targets.givenBy(identity);
     return (invitation: Invitation) =>

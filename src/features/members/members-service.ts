@@ -4,7 +4,6 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { ownerKey } from '../../identity/owners.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
@@ -39,7 +38,10 @@ import {
 import { noteOn, shownMember } from './shown-member.ts';
 
 export interface MembersOptions extends RoleGivingOptions {
-  readonly mode: Pick<TenancyMode, 'facts' | 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
+  readonly mode: Pick<
+    TenancyMode,
+    'facts' | 'tenantOf' | 'userOf' | 'reviewTenant' | 'isSystem' | 'memberName'
+  >;
   readonly requests: IdentityRequests;
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
@@ -106,7 +108,7 @@ export function createMembersService(options: MembersOptions) {
     const { mode } = options;
     const tenant = mode.tenantOf(identity);
     const place = [mode.reviewTenant(tenant) ?? '', namespace];
-    return inTurnOf([...place, ownerKey(identity, tenant)], how, () =>
+    return inTurnOf([...place, mode.userOf(identity, tenant).username], how, () =>
       inTurnOf(place, how, async () => change(await enter(identity, namespace))),
     );
   }

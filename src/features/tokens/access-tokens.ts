@@ -4,7 +4,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
-import { latestEnd, type Owners, ownerKey, signInOf } from '../../identity/owners.ts';
+import { latestEnd, type Owners, signInOf } from '../../identity/owners.ts';
 import { newSecret } from '../../identity/secret-token.ts';
 import { TENANCY_API_VERSION } from '../../kubernetes/custom-resource.ts';
 import type { Place, StoredObject } from '../../kubernetes/kubernetes-object.ts';
@@ -189,7 +189,7 @@ export class AccessTokens {
   }
 
   #keyOf(identity: Identity): string {
-    return ownerKey(identity, this.#options.mode.tenantOf(identity));
+    return this.#options.owners.keyOf(identity, this.#options.mode.tenantOf(identity));
   }
 
   #owned(identity: Identity): AccessToken[] {

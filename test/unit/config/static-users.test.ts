@@ -1,10 +1,11 @@
 import t from 'tap';
 import { parseBasicAuthFile, parseTokenFile } from '../../../src/config/static-users.ts';
+import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';
 
 const RULES = {
   usernamePrefix: 'token:',
   groupsPrefix: 'token:',
-  tenantInNames: false,
+  facts: TENANCY_FACTS.arktos,
   tenantOfOthers: undefined,
 };
 
@@ -21,7 +22,7 @@ function tenantAndGroups(line: string, tenantOfOthers?: string) {
 
 t.test('the tenant is in the last column, even if the column before it is empty', async (t) => {
   t.same(tenantAndGroups('t1,alice,1,,acme'), ['acme']);
-  t.same(tenantAndGroups('t1,alice,1,"dev,ops",,acme'), ['acme', 'token:dev', 'token:ops']);
+  t.same(tenantAndGroups('t1,alice,1,"dev,ops",,acme'), ['acme', 'dev', 'ops']);
   t.same(
     tenantAndGroups('t1,root,1,,system'),
     ['system'],
@@ -33,19 +34,7 @@ t.test('a line without a tenant is refused, unless such lines belong to the syst
   for (const line of ['t1,alice,1', 't1,alice,1,dev', 't1,alice,1,dev,other', 't1,alice,,acme'])
     t.match(problemOf(line), /^line 1: expected a tenant in the last column/, line);
   t.same(tenantAndGroups('t1,alice,1', 'system'), ['system']);
-  t.same(tenantAndGroups('t1,alice,1,acme', 'system'), ['system', 'token:acme']);
-});
-
-t.test('if only names separate tenants, the same name in two tenants is two users', async (t) => {
-  const content = Buffer.from('t1,alice,1,dev,,acme\nt2,alice,2,dev,,globex\n');
-  const { entries } = parseTokenFile(content, { ...RULES, tenantInNames: true });
-  t.same(
-    entries.map(({ user }) => [user.name, ...user.groups]),
-    [
-      ['token:acme:alice', 'token:acme:dev'],
-      ['token:globex:alice', 'token:globex:dev'],
-    ],
-  );
+  t.same(tenantAndGroups('t1,alice,1,acme', 'system'), ['system', 'acme']);
 });
 
 t.test('a problem is reported with the number of its line, and the line is not quoted', async (t) => {
@@ -55,7 +44,7 @@ t.test('a problem is reported with the number of its line, and the line is not q
   const { entries, problems } = parseTokenFile(content, RULES);
   t.same(
     entries.map(({ token, user }) => [token, user.name, user.uid, user.tenant]),
-    [['good-token', 'token:alice', '1', 'acme']],
+    [['good-token', 'alice', '1', 'acme']],
   );
   t.match(problems, [/^line 2: /, /^line 3: .*a token of its own/, /^line 4: .*at least secret, user name/]);
   t.notMatch(problems.join(), /a secret|good-token|bob|carol|globex/);

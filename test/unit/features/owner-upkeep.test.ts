@@ -1,4 +1,5 @@
 /** Stored objects follow the sign-ins of their owners. */
+
 import t from 'tap';
 import {
   createInvitationStore,
@@ -8,8 +9,9 @@ import {
 } from '../../../src/features/invitations/invitation-store.ts';
 import { STORED_INVITATIONS } from '../../../src/features/invitations/invitation-v1alpha1.ts';
 import { OwnerUpkeep } from '../../../src/features/owner-upkeep.ts';
-import { ownerKey } from '../../../src/identity/owners.ts';
+import { createOwners, ownerKey } from '../../../src/identity/owners.ts';
 import { silentLogger } from '../../../src/lib/logger.ts';
+import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { claimIdentity } from '../../support/identities.ts';
 import { createMemoryObjects } from '../../support/memory-objects.ts';
@@ -48,7 +50,10 @@ function setUp(clock: FakeClock) {
       identityOf: ({ identity }) => identity,
       endedAt: (invitation, at) => endOf(invitation, at)?.at,
       ...{ objects, place: PLACE, clock, logger: silentLogger },
-      owners: { ownerOf: (identity) => identity, countsUntil: ({ signedInAt }) => signedInAt + 30 * DAY },
+      owners: createOwners({
+        ...{ isConfigured: () => true, usersOf: () => undefined, facts: TENANCY_FACTS.shared },
+        ...{ signInMaxAge: 30 * DAY, clock },
+      }),
     });
     upkeep.start();
     return { stored, upkeep };

@@ -1,11 +1,13 @@
 /** Which user owns an access token. */
+
 import t from 'tap';
 import { createOwners, latestEnd, ownerKey, signInOf } from '../../../src/identity/owners.ts';
-import type { Identity } from '../../../src/tenancy/identity.ts';
+import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';
+import type { Identity, StoredIdentity } from '../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 
-function user(name: string, uid: string, issuer?: string): Identity {
+function user(name: string, uid: string, issuer?: string): StoredIdentity {
   return {
     authenticator: issuer === undefined ? 'token-file' : 'jwt',
     subject: { kind: 'claim', name },
@@ -49,7 +51,8 @@ t.test('a credential of a sign-in that is too long ago makes nothing, as it woul
   const clock = createFakeClock(Date.UTC(2026, 0, 31));
   const owners = createOwners({
     isConfigured: () => true,
-    presentOf: () => undefined,
+    usersOf: () => undefined,
+    facts: TENANCY_FACTS.arktos,
     signInMaxAge: DAY,
     clock,
   });
@@ -60,7 +63,14 @@ t.test('a credential of a sign-in that is too long ago makes nothing, as it woul
   t.equal(owners.countsUntil({ identity, signedInAt: now - DAY }), now);
   const keystone = { enabledUser: async () => undefined };
   const ofKeystone = createOwners({
-    ...{ keystone, isConfigured: () => true, presentOf: () => undefined, signInMaxAge: DAY, clock },
+    ...{
+      keystone,
+      isConfigured: () => true,
+      usersOf: () => undefined,
+      facts: TENANCY_FACTS.arktos,
+      signInMaxAge: DAY,
+      clock,
+    },
   });
   const scoped = keystoneIdentity('alice', { groups: ['keystone:project:p1'], signedInAt: 0 });
   t.ok(ofKeystone.ownerOf(scoped), 'who is looked up needs no sign-in');
@@ -74,7 +84,8 @@ t.test('with a Keystone token of another domain a user makes nothing: it would a
   const owners = createOwners({
     keystone: { enabledUser: async () => undefined },
     isConfigured: () => true,
-    presentOf: () => undefined,
+    usersOf: () => undefined,
+    facts: TENANCY_FACTS.arktos,
     signInMaxAge: DAY,
     clock: createFakeClock(),
   });
@@ -89,5 +100,32 @@ t.test('with a Keystone token of another domain a user makes nothing: it would a
 t.test('a certificate bounds what its user makes, whereas a token of an issuer is renewed', (t) => {
   t.equal(latestEnd({ ...user('dora', '', ISSUER), expiresAt: 7 }), Number.POSITIVE_INFINITY);
   t.equal(latestEnd({ ...user('dora', ''), authenticator: 'x509', expiresAt: 7 }), 7);
+  t.end();
+});
+
+t.test('an owner whom a file names is found as the file has them now', (t) => {
+  const alice = { tenant: 'acme', name: 'alice', groups: ['dev'] };
+  const listed = ({ uid = '1', ...changes }: Partial<typeof alice> & { readonly uid?: string }): Identity => {
+    const user = { usernamePrefix: 'token:', groupsPrefix: 'token:', ...alice, ...changes };
+    return {
+      ...{ authenticator: 'token-file', subject: { kind: 'local', ...user } },
+      tenantOrigin: { from: 'issuer', tenant: user.tenant },
+      ...{ uid, groups: [], extra: {}, expiresAt: Number.POSITIVE_INFINITY, auditAnnotations: {} },
+    };
+  };
+  const [same, moved, without] = [listed({}), listed({ groups: ['ops'] }), listed({ groups: [] })];
+  for (const facts of Object.values(TENANCY_FACTS)) {
+    const found = (...users: readonly Identity[]) => {
+      const owners = createOwners({
+        ...{ isConfigured: () => true, usersOf: () => users, facts, signInMaxAge: DAY },
+        clock: createFakeClock(0),
+      });
+      return owners.current({ identity: owners.ownerOf(same), signedInAt: 0 });
+    };
+    t.equal(found(moved), moved);
+    t.equal(found(without, same), same, 'another of the lines of the user');
+    const others = [listed({ name: 'bob' }), listed({ tenant: 'globex' }), listed({ uid: '2' })];
+    t.throws(() => found(...others), { code: 'CredentialInvalid' });
+  }
   t.end();
 });

@@ -8,10 +8,12 @@ import {
   createTokenFileAuthenticator,
 } from '../../../src/identity/static-files.ts';
 import { systemRandom } from '../../../src/lib/random.ts';
-import { claimIdentity } from '../../support/identities.ts';
 
 const CONTEXT = { source: '192.0.2.1' };
-const ALICE: StaticUser = { name: 'token:alice', uid: '1', groups: ['token:dev'], tenant: 'acme' };
+const ALICE: StaticUser = {
+  ...{ usernamePrefix: 'token:', groupsPrefix: 'token:', tenant: 'acme' },
+  ...{ name: 'alice', uid: '1', groups: ['dev'] },
+};
 
 const PASSWORDS: readonly StaticPassword[] = [
   { login: 'plain', password: { kind: 'plain', password: 'open sesame' }, user: ALICE },
@@ -62,7 +64,7 @@ t.test('a token that is not in the file is left to another authenticator', async
 t.test('a password is checked against plain text or a bcrypt hash', async (t) => {
   const { logIn } = basic();
   for (const name of ['plain', 'short']) {
-    t.match(await logIn(name, 'open sesame'), { subject: { name: 'token:alice' } }, name);
+    t.match(await logIn(name, 'open sesame'), { subject: { name: 'alice' } }, name);
     await t.rejects(logIn(name, 'open sesamE'), { code: 'CredentialInvalid' }, name);
   }
 });
@@ -100,19 +102,4 @@ t.test('anonymous requests are accepted only on exactly the configured paths', a
   for (const path of ['/healthz/', '/healthz/x', '/HEALTHZ']) t.equal(some(path), undefined, path);
   const all = createAnonymousAccess({ enabled: true, paths: [] });
   t.match(all('/api/v1/pods'), { subject: { kind: 'anonymous' } });
-});
-
-t.test('a user of the file is found as the file has them now', (t) => {
-  const asked = claimIdentity('token:alice', 'acme', { uid: '1', groups: ['token:dev'] });
-  const groupsIn = (...users: readonly StaticUser[]) =>
-    createTokenFileAuthenticator({
-      entries: users.map((user, at) => ({ token: `token-${at}`, user })),
-      random: systemRandom,
-    }).present?.(asked)?.groups;
-  t.same(groupsIn(ALICE), ['token:dev']);
-  t.same(groupsIn({ ...ALICE, groups: ['token:ops'] }), ['token:ops']);
-  t.same(groupsIn({ ...ALICE, groups: [] }, ALICE), ['token:dev'], 'another of the lines of the user');
-  const others = [{ name: 'token:bob' }, { tenant: 'globex' }, { uid: '2' }];
-  t.equal(groupsIn(...others.map((other) => ({ ...ALICE, ...other }))), undefined);
-  t.end();
 });

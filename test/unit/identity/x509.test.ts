@@ -25,7 +25,6 @@ function authenticator(options: Partial<X509AuthenticatorOptions> = {}) {
   return createX509Authenticator({
     usernamePrefix: 'x509:',
     groupsPrefix: 'x509:',
-    tenantInNames: false,
     systemTenant: 'system',
     allowSystemTenant: false,
     clock,
@@ -43,21 +42,10 @@ async function identify(
 
 t.test('the first colon of the common name ends the tenant', async (t) =>
   t.match(await identify({ cn: ['acme:bob:the builder'], ou: ['ignored'] }), {
-    subject: { name: 'x509:bob:the builder' },
+    subject: { name: 'bob:the builder', groups: [] },
     tenantOrigin: { tenant: 'acme' },
-    groups: [],
   }),
 );
-
-t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever the prefix', async (t) => {
-  const bare = { usernamePrefix: '', groupsPrefix: '' };
-  for (const name of ['system:admin', 'keystone:x', 'stonegate:x'])
-    for (const subject of [
-      { cn: [name], o: ['tenant:acme'] },
-      { cn: ['acme:bob'], o: [name] },
-    ])
-      await t.rejects(identify(subject, bare), { code: 'IdentityReserved' });
-});
 
 t.test('a certificate that names no user or more than one is refused', async (t) => {
   const refused = {

@@ -29,7 +29,8 @@ function setUp() {
   const invitations = world.addReplica();
   return {
     ...{ world, invitations },
-    invite: (spec: object = EDIT, identity = ALICE) => invitations.invite(identity, { ...spec }, REQUEST),
+    invite: (spec: object = EDIT, identity: Identity = ALICE) =>
+      invitations.invite(identity, { ...spec }, REQUEST),
     accept: (identity: Identity, secret: string) => invitations.accept(identity, secret, REQUEST),
     show: (identity: Identity, secret: string) => invitations.show(identity, secret, REQUEST),
   };

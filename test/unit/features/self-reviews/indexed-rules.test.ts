@@ -1,9 +1,11 @@
 /** `kubectl auth can-i --list` of a tenant's user on Arktos says whether the list is complete. */
+
 import t from 'tap';
 import { indexedRules } from '../../../../src/features/self-reviews/indexed-rules.ts';
 import type { AuthorizationMode } from '../../../../src/kubernetes/authorization-mode.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
+import type { StoredIdentity } from '../../../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
@@ -14,7 +16,7 @@ const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'syste
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 const RULE = rule('get pods');
-const alice = keystoneIdentity('alice');
+const alice: StoredIdentity = keystoneIdentity('alice');
 
 const toAlice = (...roles: string[]) =>
   roles.flatMap((role) =>

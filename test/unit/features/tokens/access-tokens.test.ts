@@ -1,4 +1,5 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
+
 import t from 'tap';
 import { parse } from 'yaml';
 import type { ErrorCode } from '../../../../src/errors/codes.ts';
@@ -11,6 +12,7 @@ import { tokensSchema } from '../../../../src/features/tokens/tokens-configurati
 import { createOwners } from '../../../../src/identity/owners.ts';
 import { timestamp } from '../../../../src/lib/go-time.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
+import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
@@ -38,7 +40,13 @@ function setUp() {
   const server: { failsWith: ErrorCode | undefined } = { failsWith: undefined };
   const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
-    ...{ isConfigured: () => true, presentOf: () => undefined, signInMaxAge: 1, clock },
+    ...{
+      isConfigured: () => true,
+      usersOf: () => undefined,
+      facts: TENANCY_FACTS.arktos,
+      signInMaxAge: 1,
+      clock,
+    },
   });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = new AccessTokens({
