@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 
 /** The commit that users upgrade from. Must be updated after each merge into the main branch. */
-const PREVIOUS = '0844d5ce243a636da2bc7d8186cf5614a2239f90';
+const PREVIOUS = 'bdd4e4258994c583ca62366b59147a76b80fd5ff';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PARTS = ['src', 'config/samples', 'package.json', 'package-lock.json', 'tsconfig.json'];
