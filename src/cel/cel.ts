@@ -8,7 +8,7 @@ import { type Call, childrenOf, type Node } from './ast.ts';
 import { check } from './checker.ts';
 import { claimsRoot, type UserValue, userRoot } from './claims.ts';
 import type { Checked } from './declarations.ts';
-import { ENVIRONMENTS } from './environment.ts';
+import { environmentOf } from './environment.ts';
 import { Budget, BudgetSpent, EvaluationFault, SyntaxFault } from './errors.ts';
 import { formatFault } from './format.ts';
 import { compilePattern } from './functions-patterns.ts';
@@ -67,7 +67,7 @@ interface Compiled extends Omit<Expression<never>, 'evaluate'> {
 function compile(source: string, subject: Subject): Compiled {
   try {
     const root = parse(source);
-    const checked = check(root, ENVIRONMENTS[subject]);
+    const checked = check(root, environmentOf(subject));
     const nodes = [...nodesIn(root)];
     for (const { node, ancestors } of nodes) validate(node, ancestors, checked);
     foldConstants(root, checked);

@@ -3,15 +3,22 @@
  * the user's time zone.
  */
 
-const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  timeZone: 'UTC',
-});
-const RELATIVE_FORMAT = new Intl.RelativeTimeFormat('en-GB');
+function createFormats() {
+  return {
+    time: new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'long',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone: 'UTC',
+    }),
+    relative: new Intl.RelativeTimeFormat('en-GB'),
+  };
+}
+
+/** They are made for the first page, since they would delay each start of a process. */
+let formats: ReturnType<typeof createFormats> | undefined;
 
 const MINUTE = ['minute', 60_000] as const;
 const UNITS = [['day', 86_400_000], ['hour', 3_600_000], MINUTE] as const;
@@ -26,7 +33,8 @@ function rounded(milliseconds: number) {
 export function timeInWords(time: string | number, now: number): readonly [date: string, fromNow: string] {
   const date = new Date(time);
   const { count, unit } = rounded(date.getTime() - now);
-  return [`${TIME_FORMAT.format(date)} UTC`, RELATIVE_FORMAT.format(count, unit)];
+  formats ??= createFormats();
+  return [`${formats.time.format(date)} UTC`, formats.relative.format(count, unit)];
 }
 
 export function formatTime(time: string | number, now: number): string {
