@@ -98,11 +98,6 @@ t.test('the initial objects of a watch say nothing about its revision', async (t
   t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 97)).at(-1), 'BOOKMARK 97');
 });
 
-t.test('a client that has not asked for bookmarks gets none', async (t) => {
-  const silent = merged(['a'], { allowsBookmarks: false });
-  t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
-});
-
 t.test(
   'an error from the API server is passed on and ends the watch; malformed lines are refused',
   async (t) => {

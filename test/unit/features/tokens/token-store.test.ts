@@ -1,0 +1,98 @@
+/** The tokens that a process knows: read from stored objects, which an operator may have changed. */
+import t from 'tap';
+import { parse } from 'yaml';
+import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
+import { identityOf, readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
+import { createFakeClock } from '../../../support/fake-clock.ts';
+import { claimIdentity } from '../../../support/identities.ts';
+import { eachRow } from '../../../support/rows.ts';
+
+const METADATA = { name: 'abcd1234', uid: 'u', resourceVersion: '7' };
+const SPEC = {
+  ...parse(`
+    {scopes: [read], tenant: acme, owner: 'acme:alice', signedIn: '2026-01-01T00:00:00Z',
+    expires: '2026-02-01T00:00:00Z', secrets: [{digest: ab, until: '2026-01-02T00:00:00Z'}, {digest: cd}]}`),
+  identity: JSON.stringify(claimIdentity('oidc:alice')),
+};
+const read = (spec = {}, metadata = {}, status = {}) =>
+  readToken({
+    value: { metadata: { ...METADATA, ...metadata }, spec: { ...SPEC, ...spec }, status },
+    text: () => '',
+  });
+
+t.test('a stored object that cannot be read counts as no token', async (t) => {
+  t.match(read().token, {
+    ...{ id: 'abcd1234', uid: 'u', owner: 'acme:alice', signedInAt: Date.UTC(2026, 0, 1), lastUsedAt: 0 },
+    secrets: [{ until: Date.UTC(2026, 0, 2) }, { until: Number.POSITIVE_INFINITY }],
+  });
+  await eachRow(
+    `
+    {identity: '{}'}
+    {identity: 'null'}
+    {secrets: none}
+    {expires: never}
+    {scopes: read}`,
+    (spec) => t.same(read(parse(spec)), { id: 'abcd1234', revision: 7 }, spec),
+  );
+  t.same(read({}, { uid: 5 }), { id: 'abcd1234', revision: 7 });
+  for (const name of ['', 5]) t.throws(() => read({}, { name }), { message: /no name/ });
+});
+
+t.test(
+  'a secret whose end cannot be read has ended, and a revocation without a readable time counts',
+  async (t) => {
+    const spec = { secrets: [{ digest: 'ab', until: 'later' }], revoked: { at: 'then', reason: 'lost' } };
+    t.match(read(spec).token, { secrets: [{ until: 0 }], revoked: { at: 0, reason: 'lost' } });
+  },
+);
+
+t.test('a token has the identity of the last sign-in of its owner that was stored', async (t) => {
+  const identity = JSON.stringify(claimIdentity('oidc:alice', 'acme', { groups: ['ops'] }));
+  const status = { signIn: { at: '2026-01-03T00:00:00Z', identity }, lastUsed: '2026-01-03T01:00:00Z' };
+  const { token } = read({}, {}, status);
+  t.match(token, { signedInAt: Date.UTC(2026, 0, 3), lastUsedAt: Date.UTC(2026, 0, 3, 1) });
+  t.same(token && identityOf(token).groups, ['ops']);
+});
+
+t.test('a token ends once: when it is revoked, deleted, unreadable or missing from a list', async (t) => {
+  const ended: string[] = [];
+  const clock = createFakeClock();
+  const store = new TokenStore({ clock, onEnded: (id) => ended.push(id), tenants: WITHOUT_TENANT_UIDS });
+  const of = (name: string, spec = {}) => read(spec, { name });
+  const list = store.beginList();
+  list.take(['a', 'b', 'c', 'd', 'e'].map((name) => of(name)));
+  list.end();
+  const key = store.get('a')?.ownerKey ?? '';
+  store.put(of('a'));
+  t.same([...store.ofOwner(key)].map(({ id }) => id).sort(), ['a', 'b', 'c', 'd', 'e']);
+  t.same(ended, []);
+  const revoked = { at: '2026-01-01T00:00:00Z', reason: 'lost' };
+  store.put(of('a', { revoked }));
+  store.put(of('b', { secrets: 'none' }));
+  store.delete(of('c'));
+  const next = store.beginList();
+  next.take([of('a', { revoked }), of('d')]);
+  next.end();
+  store.delete(of('a'));
+  t.same(ended, ['a', 'b', 'c', 'e']);
+  t.same(
+    [...store.ofOwner(key)].map(({ id }) => id),
+    ['d'],
+  );
+  t.equal(store.revisionOf(of('d')), 7);
+  t.equal(store.revisionOf(of('a')), undefined);
+});
+
+t.test('a request waits a second for a token that is not known yet, and 200 wait at most', async (t) => {
+  const clock = createFakeClock();
+  const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
+  const refused = { code: 'CredentialInvalid' };
+  const waiting = Array.from({ length: 200 }, () => store.wait('abcd1234'));
+  await t.rejects(store.wait('abcd1234'), refused);
+  store.put(read());
+  clock.advance(1_000);
+  t.ok((await Promise.all(waiting)).every(({ id }) => id === 'abcd1234'));
+  const late = t.rejects(store.wait('zzzz9999'), refused);
+  clock.advance(1_000);
+  await late;
+});
