@@ -55,12 +55,5 @@ t.test(
       t.match(rules, /^pods +\[\] +\[\] +\[get list watch\]/m);
       t.notMatch(rules, /secrets|delete/);
     });
-
-    await t.test('access rules are those of the token', async (t) => {
-      const kubectl = await kubectlWith(t, 'namespace/web/read', 'namespace/lab/edit');
-      const path = '/apis/stonegate.dev/v1alpha1/selfaccessrules?verb=delete&resource=pods';
-      const { status } = JSON.parse(await succeeds(t, kubectl, ['get', '--raw', path]));
-      t.match(status, { cluster: [], otherNamespaces: [], namespaces: [{ names: ['lab'] }] });
-    });
   },
 );

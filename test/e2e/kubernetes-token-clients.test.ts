@@ -99,15 +99,6 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
         },
       );
 
-      await t.test('exec needs the scope +exec', async (t) => {
-        const words = ['exec', '-n', 'acme', 'web', '--', 'echo', 'hello'];
-        const without = await kubectlOf(t, binary, secret).run(words);
-        t.not(without.code, 0);
-        t.match(without.stderr, /does not allow it|forbidden/i);
-        const { secret: strong } = await create('namespace/acme/control', '+exec');
-        t.match(await kubectlOf(t, binary, strong).run(words), { code: 0, stdout: 'hello\n' });
-      });
-
       await t.test('delete returns at once, and the token is revoked', async (t) => {
         const deleted = await kubectl.run(['delete', 'accesstoken', name, '--timeout=30s']);
         t.match(deleted, { code: 0, stderr: '' });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { parse } from 'yaml';
 import { WITHOUT_TENANT_UIDS } from '../../../../src/features/tenant-uids.ts';
-import { identityOf, readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
+import { readToken, TokenStore } from '../../../../src/features/tokens/token-store.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { claimIdentity } from '../../../support/identities.ts';
 import { eachRow } from '../../../support/rows.ts';
@@ -14,9 +14,9 @@ const SPEC = {
     expires: '2026-02-01T00:00:00Z', secrets: [{digest: ab, until: '2026-01-02T00:00:00Z'}, {digest: cd}]}`),
   identity: JSON.stringify(claimIdentity('oidc:alice')),
 };
-const read = (spec = {}, metadata = {}, status = {}) =>
+const read = (spec = {}, metadata = {}) =>
   readToken({
-    value: { metadata: { ...METADATA, ...metadata }, spec: { ...SPEC, ...spec }, status },
+    value: { metadata: { ...METADATA, ...metadata }, spec: { ...SPEC, ...spec } },
     text: () => '',
   });
 
@@ -36,22 +36,6 @@ t.test('a stored object that cannot be read counts as no token', async (t) => {
   );
   t.same(read({}, { uid: 5 }), { id: 'abcd1234', revision: 7 });
   for (const name of ['', 5]) t.throws(() => read({}, { name }), { message: /no name/ });
-});
-
-t.test(
-  'a secret whose end cannot be read has ended, and a revocation without a readable time counts',
-  async (t) => {
-    const spec = { secrets: [{ digest: 'ab', until: 'later' }], revoked: { at: 'then', reason: 'lost' } };
-    t.match(read(spec).token, { secrets: [{ until: 0 }], revoked: { at: 0, reason: 'lost' } });
-  },
-);
-
-t.test('a token has the identity of the last sign-in of its owner that was stored', async (t) => {
-  const identity = JSON.stringify(claimIdentity('oidc:alice', 'acme', { groups: ['ops'] }));
-  const status = { signIn: { at: '2026-01-03T00:00:00Z', identity }, lastUsed: '2026-01-03T01:00:00Z' };
-  const { token } = read({}, {}, status);
-  t.match(token, { signedInAt: Date.UTC(2026, 0, 3), lastUsedAt: Date.UTC(2026, 0, 3, 1) });
-  t.same(token && identityOf(token).groups, ['ops']);
 });
 
 t.test('a token ends once: when it is revoked, deleted, unreadable or missing from a list', async (t) => {
