@@ -98,6 +98,15 @@ t.test('the initial objects of a watch say nothing about its revision', async (t
   t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 97)).at(-1), 'BOOKMARK 97');
 });
 
+t.test('a bookmark among Tables is a Table without rows, as that of the API server', async (t) => {
+  const watch = merged(['a']);
+  const metadata = { resourceVersion: '6' };
+  watch.take('a', line({ type: 'ADDED', object: { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata } }));
+  t.match(JSON.parse(String(watch.bookmark())), {
+    object: { kind: 'Table', columnDefinitions: null, rows: [] },
+  });
+});
+
 t.test(
   'an error from the API server is passed on and ends the watch; malformed lines are refused',
   async (t) => {

@@ -66,17 +66,3 @@ t.test('a token ends once: when it is revoked, deleted, unreadable or missing fr
   t.equal(store.revisionOf(of('d')), 7);
   t.equal(store.revisionOf(of('a')), undefined);
 });
-
-t.test('a request waits a second for a token that is not known yet, and 200 wait at most', async (t) => {
-  const clock = createFakeClock();
-  const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
-  const refused = { code: 'CredentialInvalid' };
-  const waiting = Array.from({ length: 200 }, () => store.wait('abcd1234'));
-  await t.rejects(store.wait('abcd1234'), refused);
-  store.put(read());
-  clock.advance(1_000);
-  t.ok((await Promise.all(waiting)).every(({ id }) => id === 'abcd1234'));
-  const late = t.rejects(store.wait('zzzz9999'), refused);
-  clock.advance(1_000);
-  await late;
-});
