@@ -208,29 +208,16 @@ t.test('what users of one tenant do ends nothing of users of the same name in an
   await becomes(t, site, secret, 200);
 });
 
-t.test(
-  'D426 D427 a lifetime is required and bounded, and a lowered maximum blocks a token until it is raised',
-  async (t) => {
-    const site = await startTokenStandIn(t, { tokens: { lifetimes: { read: '48h' } } });
-    const alice = site.keystoneToken('alice');
-    for (const expirationSeconds of [undefined, 0, -5, 48 * 3_600 + 1, 1e12])
-      t.match(
-        await site.post(alice, { scopes: ['read'], expirationSeconds }),
-        { status: 422, body: /spec.expirationSeconds: expected 1 to 172800 \(2d\)/ },
-        String(expirationSeconds),
-      );
-    t.match(await site.post(alice, { scopes: ['read', 'session'], expirationSeconds: 86_401 }), {
-      status: 422,
-      body: /expected 1 to 86400 /,
-    });
-    const reply = await site.post(alice, { scopes: ['read'], expirationSeconds: 47 * 3_600 });
-    const secret: string = JSON.parse(reply.body).status.token;
-    await becomes(t, site, secret, 200);
-    await site.reconfigure({ tokens: { lifetimes: { read: '1h' } } });
-    await becomes(t, site, secret, 403);
-    t.match((await site.ask(secret, CONFIGMAPS)).json(), { message: /lowered the maximum/ });
-    t.match(await site.list(alice), [{ status: { state: 'blocked', reason: /lowered the maximum/ } }]);
-    await site.reconfigure({});
-    await becomes(t, site, secret, 200);
-  },
-);
+t.test('D427 a lowered maximum lifetime blocks a token until it is raised', async (t) => {
+  const site = await startTokenStandIn(t, { tokens: { lifetimes: { read: '48h' } } });
+  const alice = site.keystoneToken('alice');
+  const reply = await site.post(alice, { scopes: ['read'], expirationSeconds: 47 * 3_600 });
+  const secret: string = JSON.parse(reply.body).status.token;
+  await becomes(t, site, secret, 200);
+  await site.reconfigure({ tokens: { lifetimes: { read: '1h' } } });
+  await becomes(t, site, secret, 403);
+  t.match((await site.ask(secret, CONFIGMAPS)).json(), { message: /lowered the maximum/ });
+  t.match(await site.list(alice), [{ status: { state: 'blocked', reason: /lowered the maximum/ } }]);
+  await site.reconfigure({});
+  await becomes(t, site, secret, 200);
+});

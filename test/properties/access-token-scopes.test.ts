@@ -166,36 +166,6 @@ t.test('a scope that allows a request in one namespace allows it somewhere', asy
   );
 });
 
-t.test(
-  '+tokens lets any token manage tokens, +rbac invitations; a tenant’s reader may search users',
-  async (t) => {
-    const base = { apiGroup: 'stonegate.dev', subresource: '', namespace: '', name: '', tenant: HOME };
-    const may = (scopes: string, verb: string, resource: string) =>
-      allows({ scopes: scopes.split(' ') }, { ...base, verb, resource });
-    for (const place of ['namespace/web/read', 'tenant/read'])
-      for (const [word, verb, resource] of [
-        ...['get', 'list', 'create', 'delete'].map((verb) => ['+tokens', verb, 'accesstokens'] as const),
-        ['+tokens', 'create', 'accesstokenrotations'],
-        ['+rbac', 'create', 'invitations'],
-      ] as const) {
-        t.ok(may(`${place} ${word}`, verb, resource), `${place} ${word} ${verb} ${resource}`);
-        t.notOk(may(place, verb, resource), `${place} ${verb} ${resource}`);
-      }
-    t.ok(may('read', 'create', 'peoplesearches'));
-    t.notOk(may('namespace/web/read', 'create', 'peoplesearches'));
-  },
-);
-
-t.test('a review is answered for the request that it is about, whatever namespace it names', async (t) => {
-  const base = { apiGroup: '', subresource: '', tenant: HOME, verb: 'get' };
-  const may = (scopes: string, resource: string, namespace: string, name: string) =>
-    allows({ scopes: [scopes] }, { ...base, resource, namespace, name });
-  t.ok(may('namespace/web/read', 'namespaces', 'default', 'web'));
-  t.notOk(may('namespace/web/read', 'namespaces', 'web', 'lab'));
-  t.notOk(may('namespace/web/read', 'nodes', 'web', 'one'));
-  t.ok(may('tenant/read', 'nodes', 'web', 'one'));
-});
-
 t.test('text that is not a valid scope makes the token unusable, and allows nothing by itself', async () => {
   const parts = ['namespace', 'tenant', 'web', 'manage', 'session', '*', 'Read', '', '+rbac', '%2a', ' '];
   const text = fc.oneof(

@@ -155,13 +155,16 @@ function holds(limits: Limits, { admissions, ...faults }: Run): void {
 
 const limits = fc.record({ perTenant: rate, perUser: rate });
 
-t.test('three processes together admit no more than the burst and the rate, in every period', async () => {
-  const steps = fc.array(fc.oneof(request, stream, pass), { minLength: 1, maxLength: 30 });
-  await fc.assert(
-    fc.asyncProperty(limits, steps, async (given, taken) => holds(given, await run(given, taken))),
-    { numRuns: 300 },
-  );
-});
+t.test(
+  'D503 three processes together admit no more than the burst and the rate, in every period',
+  async () => {
+    const steps = fc.array(fc.oneof(request, stream, pass), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(limits, steps, async (given, taken) => holds(given, await run(given, taken))),
+      { numRuns: 300 },
+    );
+  },
+);
 
 t.test('however often Redis is slow or lost, that adds at most one burst in all', async () => {
   const steps = fc.array(

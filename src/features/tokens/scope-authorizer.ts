@@ -12,10 +12,10 @@ import type { AuthorizationAttributes, Authorizer } from '../../proxy/authorizer
 import { questionOf } from '../../proxy/rbac-reasons.ts';
 import { outsideScopeText } from '../../rbac/scoped-rules.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
-import type { TokenStore } from './token-store.ts';
+import type { AccessToken } from './token-store.ts';
 
 export interface ScopeAuthorizerOptions {
-  readonly store: Pick<TokenStore, 'get'>;
+  readonly store: { get(id: string): Pick<AccessToken, 'revoked'> | undefined };
   readonly mode: Pick<TenancyMode, 'reviewTenant'>;
   /** Called for each request with a credential of another kind. */
   readonly signedIn: (attributes: AuthorizationAttributes) => void;

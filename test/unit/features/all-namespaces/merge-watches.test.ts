@@ -98,9 +98,13 @@ t.test('the initial objects of a watch say nothing about its revision', async (t
   t.equal(passed(watch, 'a', event('ADDED', 'a', 'p', 97)).at(-1), 'BOOKMARK 97');
 });
 
-t.test('a client that has not asked for bookmarks gets none', async (t) => {
-  const silent = merged(['a'], { allowsBookmarks: false });
-  t.equal(passed(silent, 'a', event('ADDED', 'a', 'p', 9)).length, 1);
+t.test('a bookmark among Tables is a Table without rows, as that of the API server', async (t) => {
+  const watch = merged(['a']);
+  const metadata = { resourceVersion: '6' };
+  watch.take('a', line({ type: 'ADDED', object: { kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata } }));
+  t.match(JSON.parse(String(watch.bookmark())), {
+    object: { kind: 'Table', columnDefinitions: null, rows: [] },
+  });
 });
 
 t.test(

@@ -1,6 +1,9 @@
 /** What the API server's 201 says of a new namespace. */
 import t from 'tap';
-import { createdRevision } from '../../../../src/features/namespaces/created-namespaces.ts';
+import {
+  CreatedNamespaces,
+  createdRevision,
+} from '../../../../src/features/namespaces/created-namespaces.ts';
 import { encodeObject, type Message } from '../../../support/protobuf.ts';
 import { linesOf } from '../../../support/rows.ts';
 
@@ -35,3 +38,16 @@ t.test('a response without a valid revision gives nothing to wait for', async (t
   for (const body of ['null', 'kind: Namespace\n', ''])
     t.equal(createdRevision(Buffer.from(body)), undefined, body);
 });
+
+t.test(
+  'one list waits for the last namespace that its user has created, and later lists do not',
+  async (t) => {
+    const namespaces = new CreatedNamespaces();
+    for (const revision of [4, 6, 5]) namespaces.created('acme', 'alice', revision);
+    namespaces.shown('acme', 'alice', 4);
+    t.equal(namespaces.revisionOf('acme', 'alice'), 6, 'another was created while the list waited');
+    t.equal(namespaces.revisionOf('globex', 'alice'), 0);
+    namespaces.shown('acme', 'alice', 6);
+    t.equal(namespaces.revisionOf('acme', 'alice'), 0);
+  },
+);

