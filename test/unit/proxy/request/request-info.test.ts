@@ -93,6 +93,13 @@ t.test('the path may name the tenant "all"', async (t) =>
   t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' }),
 );
 
+t.test('the prefix of a tenant alone addresses the root of its paths', async (t) =>
+  t.match(parse('GET', '/tenants/acme'), {
+    rawPath: '/',
+    addressed: { tenant: 'acme', prefix: '/tenants/acme' },
+  }),
+);
+
 for (const [target, expected] of [
   ['/api/v1/namespaces/ns/pods/p/proxy/x', true],
   ['/api/v1/namespaces/ns/services/s/proxy', true],
