@@ -4,34 +4,14 @@
  * false.
  * https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/
  */
+import schema from '../../kubernetes/kubernetes-kinds.json' with { type: 'json' };
 import { isWorkload, type RequestInfo } from '../../kubernetes/request-info.ts';
 
-/** The API groups of Kubernetes up to 1.36 and of Arktos. */
+/** The API groups of Kubernetes and Arktos. The schema is of client-go, which lacks the last two. */
 const GROUPS: ReadonlySet<string> = new Set([
-  '',
-  'admissionregistration.k8s.io',
+  ...Object.keys(schema.kinds).map((version) => version.slice(0, Math.max(version.indexOf('/'), 0))),
   'apiextensions.k8s.io',
   'apiregistration.k8s.io',
-  'apps',
-  'authentication.k8s.io',
-  'authorization.k8s.io',
-  'autoscaling',
-  'batch',
-  'certificates.k8s.io',
-  'coordination.k8s.io',
-  'discovery.k8s.io',
-  'events.k8s.io',
-  'extensions',
-  'flowcontrol.apiserver.k8s.io',
-  'internal.apiserver.k8s.io',
-  'networking.k8s.io',
-  'node.k8s.io',
-  'policy',
-  'rbac.authorization.k8s.io',
-  'resource.k8s.io',
-  'scheduling.k8s.io',
-  'storage.k8s.io',
-  'storagemigration.k8s.io',
 ]);
 /** Matches paths of the API server's own documents; aggregated groups have theirs. */
 const DOCUMENTS = /^\/(?:api(?:\/v1)?|apis|version|openapi\/v2|healthz|livez|readyz)\/?$/;

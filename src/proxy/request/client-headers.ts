@@ -27,8 +27,6 @@ const DROPPED: ReadonlySet<string> = new Set([
   'expect',
   'host',
   // Claims about the client's identity or address.
-  'authorization',
-  'forwarded',
   'x-real-ip',
   'x-client-ip',
   'x-cluster-client-ip',

@@ -31,6 +31,7 @@ t.test('user name and password are read according to RFC 7617', async (t) => {
     userName: 'alice',
     password: 'p:ä ss',
   });
+  t.match(credentialOf([['Authorization', basic('a:b')]]), { userName: 'a', password: 'b' });
   for (const value of ['Basic', 'Basic !', 'Basic /w==', basic('alice'), basic(':x'), basic('alice:')])
     t.throws(() => credentialOf([['Authorization', value]]), { code: 'CredentialInvalid' }, value);
 });

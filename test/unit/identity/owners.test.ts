@@ -22,6 +22,13 @@ function user(name: string, uid: string, issuer?: string): StoredIdentity {
 
 const DAY = 24 * 3_600_000;
 const ISSUER = 'https://login.example.com';
+const OPTIONS = {
+  isConfigured: () => true,
+  usersOf: () => undefined,
+  facts: TENANCY_FACTS.arktos,
+  signInMaxAge: DAY,
+};
+const keystone = { enabledUser: async () => undefined };
 
 t.test(
   'a user with an id still owns their tokens after a rename, and a later user of the name does not',
@@ -49,29 +56,13 @@ t.test('users of the same name, or of the same id, in two tenants own nothing of
 
 t.test('a credential of a sign-in that is too long ago makes nothing, as it would not count', (t) => {
   const clock = createFakeClock(Date.UTC(2026, 0, 31));
-  const owners = createOwners({
-    isConfigured: () => true,
-    usersOf: () => undefined,
-    facts: TENANCY_FACTS.arktos,
-    signInMaxAge: DAY,
-    clock,
-  });
+  const owners = createOwners({ ...OPTIONS, clock });
   const dora = (signedInAt: number) => ({ ...user('dora', '1', ISSUER), signedInAt });
   const now = clock.now();
   t.throws(() => owners.ownerOf(dora(now - DAY - 1)), { code: 'OwnerUnusable', message: /sign in again/ });
   const identity = owners.ownerOf(dora(now - DAY));
   t.equal(owners.countsUntil({ identity, signedInAt: now - DAY }), now);
-  const keystone = { enabledUser: async () => undefined };
-  const ofKeystone = createOwners({
-    ...{
-      keystone,
-      isConfigured: () => true,
-      usersOf: () => undefined,
-      facts: TENANCY_FACTS.arktos,
-      signInMaxAge: DAY,
-      clock,
-    },
-  });
+  const ofKeystone = createOwners({ ...OPTIONS, keystone, clock });
   const scoped = keystoneIdentity('alice', { groups: ['keystone:project:p1'], signedInAt: 0 });
   t.ok(ofKeystone.ownerOf(scoped), 'who is looked up needs no sign-in');
   t.notOk('signedInAt' in identity, 'it belongs to the credential');
@@ -81,14 +72,7 @@ t.test('a credential of a sign-in that is too long ago makes nothing, as it woul
 });
 
 t.test('with a Keystone token of another domain a user makes nothing: it would act in their own', (t) => {
-  const owners = createOwners({
-    keystone: { enabledUser: async () => undefined },
-    isConfigured: () => true,
-    usersOf: () => undefined,
-    facts: TENANCY_FACTS.arktos,
-    signInMaxAge: DAY,
-    clock: createFakeClock(),
-  });
+  const owners = createOwners({ ...OPTIONS, keystone, clock: createFakeClock() });
   t.ok(owners.ownerOf(keystoneIdentity('alice', { home: 'acme', scope: 'acme' })));
   t.throws(() => owners.ownerOf(keystoneIdentity('alice', { home: 'acme', scope: 'globex' })), {
     code: 'OwnerUnusable',
@@ -116,10 +100,7 @@ t.test('an owner whom a file names is found as the file has them now', (t) => {
   const [same, moved, without] = [listed({}), listed({ groups: ['ops'] }), listed({ groups: [] })];
   for (const facts of Object.values(TENANCY_FACTS)) {
     const found = (...users: readonly Identity[]) => {
-      const owners = createOwners({
-        ...{ isConfigured: () => true, usersOf: () => users, facts, signInMaxAge: DAY },
-        clock: createFakeClock(0),
-      });
+      const owners = createOwners({ ...OPTIONS, usersOf: () => users, facts, clock: createFakeClock(0) });
       return owners.current({ identity: owners.ownerOf(same), signedInAt: 0 });
     };
     t.equal(found(moved), moved);

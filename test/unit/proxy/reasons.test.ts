@@ -38,12 +38,21 @@ function reason(objects: readonly StoredObject[], asked: Question, allowed: bool
 
 const BOUND = [clusterRole('edit', PODS), roleBinding('web', 'b', 'ClusterRole/edit', [group(MEMBER)])];
 
-t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) =>
+const NAMED = [
+  role('web', 'tls', [{ ...rule('get', 'secrets'), resourceNames: ['tls'] }]),
+  roleBinding('web', 'tls', 'Role/tls', [user('alice')]),
+];
+
+t.test('D136: the path goes from the Keystone role to group, binding, role and rule', async (t) => {
   t.equal(
     reason([...BOUND, ...MAY_READ], question('get', 'pods', 'web'), true),
     `role member on project web → group ${MEMBER} → RoleBinding b → ClusterRole edit → rule 3: get,list pods`,
-  ),
-);
+  );
+  t.equal(
+    reason([...NAMED, ...MAY_READ], question('get', 'secrets', 'web', { name: 'tls' }), true),
+    'user alice → RoleBinding tls → Role tls → rule 1: get secrets named tls',
+  );
+});
 
 t.test('a ClusterRole that the user may not read is not named as the source of a rule', async (t) => {
   const objects = [
@@ -122,13 +131,7 @@ t.test('D118: an aggregated role without rules yet grants nothing, and the reaso
 });
 
 t.test('near misses say what is granted instead: the nearest first, and at most three', async (t) => {
-  const named = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], resourceNames: ['tls'] }];
-  const objects = [
-    ...BOUND,
-    ...MAY_READ,
-    role('web', 'tls', named),
-    roleBinding('web', 'tls', 'Role/tls', [user('alice')]),
-  ];
+  const objects = [...BOUND, ...MAY_READ, ...NAMED];
   const missed = (...[verb, kind, name = '']: string[]) =>
     reason(objects, question(verb ?? '', kind ?? '', 'web', { name }), false);
   t.equal(missed('get', 'pods/log'), 'RoleBinding b grants `get pods`, not `pods/log`');

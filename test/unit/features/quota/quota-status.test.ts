@@ -225,12 +225,13 @@ t.test(
   },
 );
 
-t.test('names that limit nothing are reported, and names that are gone are removed', async (t) => {
+t.test('names that limit nothing are reported, and what is no longer counted is removed', async (t) => {
   const { namespaces, place, next } = setUp({ pods: '3', 'pod s': '1' });
   namespaces.put(place('web', 'acme'));
-  const status = next({ used: { cpu: '0' } });
+  const status = next({ used: { cpu: '0' }, ledger: line('a', 'widgets') });
   t.match(status, {
     used: { pods: '0' },
+    ledger: '',
     conditions: [{ status: 'False', message: /limit nothing: pod s$/ }],
   });
   t.notOk('cpu' in (status?.used ?? {}));

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { heldLosses } from '../../../../src/kubernetes/reconcile/deletion-guard.ts';
+import { KINDS } from '../../../../src/kubernetes/kubernetes-object.ts';
+import { heldBack, heldLosses } from '../../../../src/kubernetes/reconcile/deletion-guard.ts';
 
 /** A namespace that loses `going` of its `there` bindings. */
 function loss(namespace: string, going: number, there: number) {
@@ -58,3 +59,13 @@ for (const [what, losses, existing, held] of [
       held,
     ),
   );
+
+t.test('a controller without a share deletes all that is not desired', async (t) => {
+  const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } };
+  const fields = { place: {}, object, reason: 'it is not desired', isOwned: () => true };
+  const deletion = { action: 'delete', kind: KINDS.Namespace, ...fields } as const;
+  const changes = [deletion, deletion];
+  const plan = { changes, refusals: [], unread: [], unchanged: 0, guarded: new Map() };
+  t.same(heldBack(plan, undefined), []);
+  t.same(heldBack(plan, 1), changes);
+});

@@ -24,12 +24,12 @@ function quotaNamed(name: string, fields: object = {}) {
   };
 }
 
-/** The check, once the informer has listed the ResourceQuota, which the API server returns too. */
-async function setUp(t: Test, listed: ReturnType<typeof quotaNamed>) {
+/** The check, once the informer has listed the ResourceQuotas, which the API server returns too. */
+async function setUp(t: Test, ...listed: readonly ReturnType<typeof quotaNamed>[]) {
   const objects = createMemoryObjects();
-  objects.put(KINDS.ResourceQuota, PLACE, listed);
+  for (const quota of listed) objects.put(KINDS.ResourceQuota, PLACE, quota);
   const resource = scriptedResource();
-  resource.listWith({ items: [listed] });
+  resource.listWith({ items: listed });
   const clock = createFakeClock();
   const informers = new Informers({
     name: 'resource-quotas',
@@ -61,7 +61,7 @@ t.test('what a ResourceQuota would refuse is refused in its words', async (t) =>
   t.equal(await refusal({ services: 2n }), undefined, 'what is not counted yet is left to the API server');
 });
 
-t.test('a ResourceQuota is read again before it refuses, at most once a second', async (t) => {
+t.test('a ResourceQuota is read again only before it refuses, at most once a second', async (t) => {
   const { objects, clock, refusal } = await setUp(t, quotaNamed('compute'));
   const raised = { hard: { pods: '9' }, used: { pods: '3' } };
   objects.put(KINDS.ResourceQuota, PLACE, quotaNamed('compute', { status: raised }));
@@ -69,6 +69,8 @@ t.test('a ResourceQuota is read again before it refuses, at most once a second',
   objects.before = () => {
     reads += 1;
   };
+  t.equal(await refusal({ cpu: 0n }), undefined);
+  t.equal(reads, 0);
   t.equal(await refusal({ pods: 1n }), undefined);
   t.equal(await refusal({ pods: 1n }), undefined);
   t.equal(reads, 1);
@@ -76,6 +78,12 @@ t.test('a ResourceQuota is read again before it refuses, at most once a second',
   objects.drop(KINDS.ResourceQuota, PLACE, 'compute');
   t.equal(await refusal({ pods: 1n }), undefined, 'it was deleted');
   t.equal(reads, 2);
+});
+
+t.test('each ResourceQuota of a namespace may refuse, whatever the others allow', async (t) => {
+  const { objects, refusal } = await setUp(t, quotaNamed('raised'), quotaNamed('full'));
+  objects.put(KINDS.ResourceQuota, PLACE, quotaNamed('raised', { status: { hard: { pods: '9' } } }));
+  t.match(await refusal({ pods: 1n }), /^exceeded quota: full,/);
 });
 
 t.test('a ResourceQuota with scopes is left to the API server', async (t) => {

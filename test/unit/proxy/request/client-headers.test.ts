@@ -21,51 +21,21 @@ t.test('allowed headers of a client are forwarded unchanged', async (t) => {
   t.same(cleanClientHeaders(headers), headers);
 });
 
-t.test('C154 C177 identity headers of a client are removed, in any case and with underscores', async (t) => {
-  const forged = [
-    'X-Remote-User',
-    'x_remote_group',
-    'X-REMOTE-EXTRA-scopes',
-    'X-Forwarded-For',
-    'X-Forwarded-Client-Cert',
-    'X-Real-Ip',
-    'Forwarded',
-    'Authorization',
-    'X-Auth-Token',
-    'X_AUTH_TOKEN',
-    'X-Subject-Token',
-    'X-User-Id',
-    'X_User_Name',
-    'X-Project-Id',
-    'X-Roles',
-    'X-Role',
-    'X-Tenant-Name',
-    'X-Domain-Id',
-    'X-Identity-Status',
-    'X-Service-Token',
-    'X_Auth_Request_User',
-    'Openstack-System-Scope',
-    'Audit-ID',
-    'Host',
-    'Client-IP',
-    'client_ip',
-    'X-Original-User',
-    'X-Original-URL',
-    'X_ORIGINAL_METHOD',
-    'Front-End-Https',
-  ];
-  t.same(names(cleanClientHeaders(forged.map((name) => [name, 'x']))), []);
-});
+const FORGED = [
+  ...['X-Remote-User', 'x_remote_group', 'X-REMOTE-EXTRA-scopes', 'X-Stonegate-User', 'Authorization'],
+  ...['X-Forwarded-For', 'X-Forwarded-Client-Cert', 'X-Real-Ip', 'Forwarded', 'Front-End-Https'],
+  ...['Client-IP', 'client_ip', 'X-Client-IP', 'X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP'],
+  ...['X-SSL-Client-CN', 'X-Client-Cert', 'X-Auth-Token', 'X_AUTH_TOKEN', 'X_Auth_Request_User'],
+  ...['X-Subject-Token', 'X-Storage-Token', 'X-Service-Token', 'X-User', 'X-User-Id', 'X_User_Name'],
+  ...['X-Project-Id', 'X-Roles', 'X-Role', 'X-Tenant', 'X-Tenant-Name', 'X-Domain-Id', 'X-System-Scope'],
+  ...['X-Identity-Status', 'X-Is-Admin-Project', 'X-Key-Manager', 'X-Openstack-Request-Id'],
+  ...['Openstack-System-Scope', 'Audit-ID', 'Host', 'X-Original-User', 'X-Original-URL'],
+  ...['X_ORIGINAL_METHOD', 'X-Rewrite-Url', 'X-HTTP-Method', 'X-HTTP-Method-Override', 'X-Method-Override'],
+  ...['Cookie', 'Cookie2'],
+];
 
-t.test('cookies of Stonegate’s origin are not forwarded to workloads', async (t) =>
-  t.same(
-    cleanClientHeaders([
-      ['Cookie', 'a=1'],
-      ['cookie', 'b=2'],
-      ['Cookie2', '$Version=1'],
-    ]),
-    [],
-  ),
+t.test('C154 C177 identity headers and cookies are removed, in any case and with underscores', async (t) =>
+  t.same(names(cleanClientHeaders(FORGED.map((name) => [name, 'x']))), []),
 );
 
 t.test(
@@ -108,7 +78,10 @@ t.test('C109 C148 headers that Connection names are removed, before Stonegate ad
 });
 
 t.test('hop-by-hop and framing headers are not forwarded', async (t) => {
-  const hop = ['TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'Keep-Alive', 'Expect', 'Proxy-Connection'];
+  const hop = [
+    ...['TE', 'Trailer', 'Transfer-Encoding', 'Content-Length', 'Upgrade', 'HTTP2-Settings', 'Connection'],
+    ...['Keep-Alive', 'Expect', 'Proxy-Connection', 'Proxy-Authenticate', 'Proxy-Authorization'],
+  ];
   t.same(cleanClientHeaders(hop.map((name) => [name, 'x'])), []);
 });
 
@@ -120,25 +93,13 @@ t.test('C194 the token among the WebSocket subprotocols is removed, and the othe
   t.same(cleaned, [['Sec-WebSocket-Protocol', 'v4.channel.k8s.io']]);
 });
 
-t.test('identity headers are removed in any spelling', async () => {
+t.test('identity headers and cookies are removed in any spelling', async () => {
   const spelling = fc
-    .constantFrom(
-      'x-remote-user',
-      'authorization',
-      'x-auth-token',
-      'x-forwarded-for',
-      'x-roles',
-      'forwarded',
-      'x-user-id',
-      'client-ip',
-      'x-original-user',
-      'front-end-https',
-      'cookie',
-    )
+    .constantFrom(...FORGED)
     .chain((name) =>
       fc.tuple(
         ...[...name].map((c) =>
-          c === '-' ? fc.constantFrom('-', '_') : fc.constantFrom(c, c.toUpperCase()),
+          c === '-' ? fc.constantFrom('-', '_') : fc.constantFrom(c.toLowerCase(), c.toUpperCase()),
         ),
       ),
     )

@@ -1,59 +1,32 @@
 import t from 'tap';
 import { isWorkload } from '../../../../src/kubernetes/request-info.ts';
 import { readRequestInfo } from '../../../../src/proxy/request/request-info.ts';
+import { rows } from '../../../support/rows.ts';
 
 function parse(method: string, target: string) {
   return readRequestInfo(method, target, { hasTenantsInPaths: true });
 }
 
-const running = [
-  [
-    'C056',
-    'POST',
-    '/api/v1/namespaces/ns/pods/p/exec?command=ls',
-    { verb: 'create', subresource: 'exec', longRunning: 'exec' },
-  ],
-  [
-    'C056',
-    'GET',
-    '/api/v1/namespaces/ns/pods/p/exec?command=ls',
-    { verb: 'get', subresource: 'exec', longRunning: 'exec' },
-  ],
-  ['C056', 'POST', '/api/v1/namespaces/ns/pods/p/attach', { name: 'p', longRunning: 'attach' }],
-  ['C056', 'POST', '/api/v1/namespaces/ns/pods/p/portforward', { longRunning: 'portforward' }],
-  ['C056', 'GET', '/api/v1/namespaces/ns/pods/p/log?follow=true', { subresource: 'log', longRunning: 'log' }],
-  [
-    'C056',
-    'GET',
-    '/api/v1/namespaces/ns/services/x:8080/proxy/healthz',
-    { name: 'x:8080', subresource: 'proxy', longRunning: 'proxy' },
-  ],
-  ['C056', 'GET', '/api/v1/nodes/n/proxy/logs', { resource: 'nodes', name: 'n', longRunning: 'proxy' }],
-  [
-    'C057',
-    'GET',
-    '/api/v1/proxy/namespaces/ns/services/svc',
-    {
-      verb: 'proxy',
-      namespace: 'ns',
-      resource: 'services',
-      name: 'svc',
-      subresource: '',
-      longRunning: 'proxy',
-    },
-  ],
-  [
-    'C057',
-    'POST',
-    '/api/v1/proxy/namespaces/ns/services/svc/a/b',
-    { verb: 'proxy', name: 'svc', subresource: '' },
-  ],
-] as const;
+/** A request, its verb with the object, its subresource, and why it takes long. */
+const LONG_RUNNING = rows(`
+POST /api/v1/namespaces/ns/pods/p/exec?command=ls | create ns/pods/p | exec | exec
+GET /api/v1/namespaces/ns/pods/p/exec?command=ls | get ns/pods/p | exec | exec
+POST /api/v1/namespaces/ns/pods/p/attach | create ns/pods/p | attach | attach
+POST /api/v1/namespaces/ns/pods/p/portforward | create ns/pods/p | portforward | portforward
+GET /api/v1/namespaces/ns/pods/p/log?follow=true | get ns/pods/p | log | log
+GET /api/v1/namespaces/ns/services/x:8080/proxy/healthz | get ns/services/x:8080 | proxy | proxy
+GET /api/v1/nodes/n/proxy/logs | get /nodes/n | proxy | proxy
+GET /api/v1/proxy/namespaces/ns/services/svc | proxy ns/services/svc | | proxy
+POST /api/v1/proxy/namespaces/ns/services/svc/a/b | proxy ns/services/svc | | proxy`);
 
-for (const [id, method, target, expected] of running)
-  t.test(`${id} ${method} ${target} is recognized as long-running`, async (t) =>
-    t.match(parse(method, target), expected),
-  );
+t.test('C056 C057 connections, proxies and followed logs are recognized as long-running', async (t) => {
+  for (const [request, what, subresource, longRunning] of LONG_RUNNING) {
+    const [method = '', target = ''] = request.split(' ');
+    const info = parse(method, target);
+    t.match(info, { subresource, longRunning }, request);
+    t.equal(info.isResourceRequest && `${info.verb} ${info.namespace}/${info.resource}/${info.name}`, what);
+  }
+});
 
 t.test('C058 a list of the core group is a resource request, not a non-resource get', async (t) =>
   t.match(parse('GET', '/api/v1/namespaces/ns/pods'), {
@@ -91,6 +64,13 @@ for (const tenant of ['*', 'acme%3Fx', 'Acme', 'a'.repeat(64), 'a:b'])
 
 t.test('the path may name the tenant "all"', async (t) =>
   t.match(parse('GET', '/api/v1/tenants/all/pods'), { tenant: 'all' }),
+);
+
+t.test('the prefix of a tenant alone addresses the root of its paths', async (t) =>
+  t.match(parse('GET', '/tenants/acme'), {
+    rawPath: '/',
+    addressed: { tenant: 'acme', prefix: '/tenants/acme' },
+  }),
 );
 
 for (const [target, expected] of [
