@@ -40,7 +40,8 @@ users:
 preferences: {}
 `;
 
-const contentIn = (folder: string) => parse(readFileSync(join(folder, 'config'), 'utf8'));
+const textIn = (folder: string, name = 'config') => readFileSync(join(folder, name), 'utf8');
+const contentIn = (folder: string) => parse(textIn(folder));
 /** `stonegate kubeconfig` for the file `config` of the folder. */
 const change = (folder: string, ...words: string[]) =>
   run(folder, [...SERVER, '--kubeconfig', join(folder, 'config'), ...words, ...LOGIN]);
@@ -129,9 +130,9 @@ t.test('a context that Stonegate did not create is replaced only with --force', 
       stdout: '',
       stderr: /the cluster "old" in .* is not of stonegate kubeconfig: .*--name.*--force/,
     });
-  t.equal(readFileSync(join(folder, 'config'), 'utf8'), THEIRS);
+  t.equal(textIn(folder), THEIRS);
   t.equal((await change(folder, '--name', 'old', '--force')).code, 0);
-  t.notMatch(readFileSync(join(folder, 'config'), 'utf8'), /old-token/);
+  t.notMatch(textIn(folder), /old-token/);
 });
 
 t.test('if KUBECONFIG names several files, the first that exists is changed', async (t) => {
@@ -139,7 +140,7 @@ t.test('if KUBECONFIG names several files, the first that exists is changed', as
   const env = { KUBECONFIG: ['a', 'b', 'c'].map((name) => join(folder, name)).join(delimiter) };
   t.equal((await run(folder, [...SERVER, '--name', 'new', ...LOGIN], env)).code, 0);
   t.notOk(existsSync(join(folder, 'a')));
-  t.match(readFileSync(join(folder, 'b'), 'utf8'), /name: new/);
+  t.match(textIn(folder, 'b'), /name: new/);
 });
 
 t.test(
@@ -161,7 +162,7 @@ t.test(
     }
     await change(folder, '--name', 'new');
     t.ok(lstatSync(link).isSymbolicLink());
-    t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
+    t.match(textIn(folder, 'real'), /name: new/);
   },
 );
 
@@ -328,7 +329,7 @@ t.test(
     for (const word of ['no', '1e3']) {
       const folder = t.testdir({ config: theirs });
       t.equal((await change(folder, '--name', 'on', '--namespace', word)).code, 0);
-      const text = readFileSync(join(folder, 'config'), 'utf8');
+      const text = textIn(folder);
       t.match(parse(text, { version: '1.1' }), {
         'current-context': 'on',
         clusters: [{ cluster: { 'insecure-skip-tls-verify': true } }, { name: 'on' }],
@@ -357,7 +358,7 @@ t.test('a file of the user that is no access token is not overwritten by one', a
   const folder = t.testdir({ notes: 'of value\n' });
   const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', 'notes'];
   t.match(await change(folder, ...words), { code: 1, stderr: /notes is there and contains no access token/ });
-  t.equal(readFileSync(join(folder, 'notes'), 'utf8'), 'of value\n');
+  t.equal(textIn(folder, 'notes'), 'of value\n');
   t.notOk(existsSync(join(folder, 'config')));
 });
 
