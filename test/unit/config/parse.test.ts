@@ -18,7 +18,7 @@ function jwt(issuer: string, username: string, tenant: string, rest = '') {
   return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
 }
 
-/** The section with a single issuer with this tenant, and with claim mappings in addition to the user name. */
+/** The section with one issuer with this tenant, and with claim mappings in addition to the user name. */
 function soleIssuer(tenant: string, rest = '') {
   return issuers(jwt('https://a.example', 'a:', tenant, rest));
 }

@@ -15,7 +15,7 @@ const plan = (settings: Record<string, string>) => planLogin(overlay([{ ...AT, .
 const USER = '{name: alice, domain: {name: acme}}';
 /**
  * Settings beside those of alice, and a part of the login method. Beside a project, domain_name is the domain
- * of the user and of the project, and not a scope. The settings decide about the method unless auth_type does.
+ * of the user and of the project, and no scope. The settings decide about the method unless auth_type does.
  */
 const PROOFS = rows(`
 {} | {method: password, user: ${USER}, secret: sesame}
