@@ -1,5 +1,6 @@
 /** Parses a small configuration with other sections, for tests of the problems that the operator sees. */
 import { parseStonegate } from '../../src/app/configuration.ts';
+import type { LoadSources } from '../../src/config/load.ts';
 import { formatProblem } from '../../src/config/problem.ts';
 
 /** The sections that every configuration has. */
@@ -27,4 +28,19 @@ export function parseSections(...given: Parameters<typeof configurationText>) {
 
 export function problemsOfSections(...given: Parameters<typeof configurationText>) {
   return parseSections(...given).problems.map(formatProblem);
+}
+
+/** Sources with these files in the folder /etc/stonegate, and no others. */
+export function filesIn(
+  files: Readonly<Record<string, string | undefined>>,
+  env: LoadSources['env'] = {},
+): LoadSources {
+  return {
+    env,
+    async readFile(name) {
+      const text = files[name.replace('/etc/stonegate/', '')];
+      if (text === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return Buffer.from(text);
+    },
+  };
 }

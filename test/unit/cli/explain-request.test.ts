@@ -1,7 +1,8 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { UsageError } from '../../../src/cli/command.ts';
 import { requestOf } from '../../../src/cli/explain-request.ts';
-import { rows } from '../../support/rows.ts';
+import { eachRow, rows } from '../../support/rows.ts';
 
 /** The words and the options of the command, and the request that they mean. */
 const REQUESTS = rows(`
@@ -38,20 +39,21 @@ for (const [words, expected, options] of REQUESTS)
     t.equal([method, path, upgrade].filter((part) => part !== undefined).join(' '), expected);
   });
 
-const WRONG: readonly (readonly [string, object, RegExp])[] = [
-  ['', {}, /what is to be explained/],
-  ['sing pods', {}, /unknown verb "sing"/],
-  ['get widgets', {}, /RESOURCE\.VERSION\.GROUP/],
-  ['get pods', { subresource: 'status' }, /needs the name/],
-  ['exec a b', {}, /one pod/],
-  ['get pods', { method: 'GET' }, /needs --path/],
-  ['get pods', { path: '/x' }, /not both/],
-  ['get pods', { header: ['bad name: x'] }, /Name: value/],
-];
-for (const [words, flags, message] of WRONG)
-  t.test(`${words} ${JSON.stringify(flags)} is a usage error`, async (t) =>
-    t.throws(() => requestOf(split(words), flags), { constructor: UsageError, message }),
-  );
+await eachRow(
+  `
+  | {} | what is to be explained
+  sing pods | {} | unknown verb "sing"
+  get widgets | {} | RESOURCE.VERSION.GROUP
+  get pods | {subresource: status} | needs the name
+  exec a b | {} | one pod
+  get pods | {method: GET} | needs --path
+  get pods | {path: /x} | not both
+  get pods | {header: ['bad name: x']} | Name: value`,
+  (words, flags, message) =>
+    t.test(`${words} ${flags} is a usage error`, async (t) =>
+      t.throws(() => requestOf(split(words), parse(flags)), { constructor: UsageError, message }),
+    ),
+);
 
 t.test('headers are sent as they were given', async (t) => {
   const { headers } = requestOf(['get', 'pods'], { header: ['X-A:b: c', 'X-B: '] });

@@ -15,6 +15,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { kubeconfig } from '../../../src/cli/kubeconfig.ts';
 import { printedIO } from '../../support/printed-io.ts';
+import { eachRow } from '../../support/rows.ts';
 import { MAIN } from '../../support/stonegate-process.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
@@ -39,7 +40,8 @@ users:
 preferences: {}
 `;
 
-const contentIn = (folder: string) => parse(readFileSync(join(folder, 'config'), 'utf8'));
+const textIn = (folder: string, name = 'config') => readFileSync(join(folder, name), 'utf8');
+const contentIn = (folder: string) => parse(textIn(folder));
 /** `stonegate kubeconfig` for the file `config` of the folder. */
 const change = (folder: string, ...words: string[]) =>
   run(folder, [...SERVER, '--kubeconfig', join(folder, 'config'), ...words, ...LOGIN]);
@@ -128,9 +130,9 @@ t.test('a context that Stonegate did not create is replaced only with --force', 
       stdout: '',
       stderr: /the cluster "old" in .* is not of stonegate kubeconfig: .*--name.*--force/,
     });
-  t.equal(readFileSync(join(folder, 'config'), 'utf8'), THEIRS);
+  t.equal(textIn(folder), THEIRS);
   t.equal((await change(folder, '--name', 'old', '--force')).code, 0);
-  t.notMatch(readFileSync(join(folder, 'config'), 'utf8'), /old-token/);
+  t.notMatch(textIn(folder), /old-token/);
 });
 
 t.test('if KUBECONFIG names several files, the first that exists is changed', async (t) => {
@@ -138,7 +140,7 @@ t.test('if KUBECONFIG names several files, the first that exists is changed', as
   const env = { KUBECONFIG: ['a', 'b', 'c'].map((name) => join(folder, name)).join(delimiter) };
   t.equal((await run(folder, [...SERVER, '--name', 'new', ...LOGIN], env)).code, 0);
   t.notOk(existsSync(join(folder, 'a')));
-  t.match(readFileSync(join(folder, 'b'), 'utf8'), /name: new/);
+  t.match(textIn(folder, 'b'), /name: new/);
 });
 
 t.test(
@@ -160,7 +162,7 @@ t.test(
     }
     await change(folder, '--name', 'new');
     t.ok(lstatSync(link).isSymbolicLink());
-    t.match(readFileSync(join(folder, 'real'), 'utf8'), /name: new/);
+    t.match(textIn(folder, 'real'), /name: new/);
   },
 );
 
@@ -232,53 +234,50 @@ t.test('a CA file without a certificate is refused', async (t) => {
   }
 });
 
-const WRONG = [
-  [LOGIN, /--server URL is required/],
-  ...['https://me@s', 'http://s/foo', 'https://s/foo'].map(
-    (server) => [['--server', server, ...LOGIN], /--server must be an https address without user/] as const,
-  ),
-  [[...SERVER, '--namespace', 'Sh op', ...LOGIN], /--namespace: "/],
-  [[...SERVER, '--tenant', 'globex/api', ...LOGIN], /--tenant: "/],
-  [[...SERVER, '--ca-fingerprint', 'ab:cd', ...LOGIN], /--ca-fingerprint must be the SHA-256/],
-  [[...SERVER, '--ca-file', 'x', '--ca-fingerprint', 'a'.repeat(64)], /use one of them/],
-  [[...SERVER, '--keystone', '--os-cloud', 'acme'], /Unknown option '--keystone'\n/],
-  [[...SERVER, '--name', 'p_2', ...LOGIN], /--name must be of letters, digits and dashes/],
-  [[...SERVER, '--projects', ',', '--', '--keystone'], /--projects must be "all", or names or ids/],
-  [[...SERVER, '--projects', 'all', ...LOGIN], /--projects is for -- --keystone/],
-  [[...SERVER, '--', '--keystone', '--os-password', 'hush'], /--os-password is not accepted/],
-  [
-    [
-      ...[...SERVER, '--projects', 'all', '--', '--keystone', '--os-auth-url', 'https://keystone'],
-      ...['--os-application-credential-id', 'x'],
-    ],
-    /its own project alone/,
-  ],
-] as const;
-for (const [argv, message] of WRONG)
-  t.test(`${argv.join(' ')} is a usage error`, async (t) => {
-    const { code, stderr, stdout } = await run(t.testdir(), argv);
-    t.match({ code, stdout }, { code: 2, stdout: '' });
-    t.match(stderr, message);
-    t.notMatch(stderr, 'hush');
-    t.match(stderr, /See: stonegate kubeconfig --help/);
-  });
+const AT = '--server https://stonegate.example:8443';
+const OIDC = LOGIN.join(' ');
 
-const UNUSABLE_LOGINS = [
-  [['--keystone', '--os-clod', 'acme'], /the login behind "--": Unknown option '--os-clod'\n/],
-  [['--keystone', '--'], /unexpected argument "--"/],
-  [['--keystone', '--os-auth-type', 'v3totp'], /second factors/],
-  [['--oidc', '--client-id', 'x'], /--issuer-url is required/],
-] as const;
+await eachRow(
+  `
+  ${OIDC} | --server URL is required
+  --server https://me@s ${OIDC} | --server must be an https address without user
+  --server http://s/foo ${OIDC} | --server must be an https address without user
+  --server https://s/foo ${OIDC} | --server must be an https address without user
+  ${AT} --namespace Sh.op ${OIDC} | --namespace: "
+  ${AT} --tenant globex/api ${OIDC} | --tenant: "
+  ${AT} --ca-fingerprint ab:cd ${OIDC} | --ca-fingerprint must be the SHA-256
+  ${AT} --ca-file x --ca-fingerprint ${'a'.repeat(64)} | use one of them
+  ${AT} --keystone --os-cloud acme | Unknown option '--keystone'
+  ${AT} --name p_2 ${OIDC} | --name must be of letters, digits and dashes
+  ${AT} --projects , -- --keystone | --projects must be "all", or names or ids
+  ${AT} --projects all ${OIDC} | --projects is for -- --keystone
+  ${AT} -- --keystone --os-password hush | --os-password is not accepted
+  ${AT} --projects all -- --keystone --os-auth-url https://keystone --os-application-credential-id x | its own project alone`,
+  (line, message) =>
+    t.test(`${line} is a usage error`, async (t) => {
+      const { code, stderr, stdout } = await run(t.testdir(), line.split(' '));
+      t.match({ code, stdout }, { code: 2, stdout: '' });
+      t.ok(stderr.includes(message), stderr);
+      t.notMatch(stderr, 'hush');
+      t.match(stderr, /See: stonegate kubeconfig --help/);
+    }),
+);
+
 t.test('a login command with invalid options does not overwrite one that works', async (t) => {
   const folder = t.testdir();
   await change(folder);
   const before = contentIn(folder);
-  for (const [words, message] of UNUSABLE_LOGINS) {
-    const argv = [...SERVER, '--kubeconfig', join(folder, 'config'), '--force', '--', ...words];
-    const { code, stdout, stderr } = await run(folder, argv);
-    t.strictSame({ code, stdout }, { code: 2, stdout: '' });
-    t.match(stderr, message);
-  }
+  await eachRow(
+    `
+    --keystone --os-clod acme | the login behind "--": Unknown option '--os-clod'
+    --keystone -- | unexpected argument "--"
+    --keystone --os-auth-type v3totp | second factors
+    --oidc --client-id x | --issuer-url is required`,
+    async (login, stderr) => {
+      const argv = [...SERVER, '--kubeconfig', join(folder, 'config'), '--force', '--', ...login.split(' ')];
+      t.match(await run(folder, argv), { code: 2, stdout: '', stderr });
+    },
+  );
   t.same(contentIn(folder), before);
 });
 
@@ -330,7 +329,7 @@ t.test(
     for (const word of ['no', '1e3']) {
       const folder = t.testdir({ config: theirs });
       t.equal((await change(folder, '--name', 'on', '--namespace', word)).code, 0);
-      const text = readFileSync(join(folder, 'config'), 'utf8');
+      const text = textIn(folder);
       t.match(parse(text, { version: '1.1' }), {
         'current-context': 'on',
         clusters: [{ cluster: { 'insecure-skip-tls-verify': true } }, { name: 'on' }],
@@ -359,7 +358,7 @@ t.test('a file of the user that is no access token is not overwritten by one', a
   const folder = t.testdir({ notes: 'of value\n' });
   const words = ['--token-scope', 'read', '--token-expires', '1h', '--token-file', 'notes'];
   t.match(await change(folder, ...words), { code: 1, stderr: /notes is there and contains no access token/ });
-  t.equal(readFileSync(join(folder, 'notes'), 'utf8'), 'of value\n');
+  t.equal(textIn(folder, 'notes'), 'of value\n');
   t.notOk(existsSync(join(folder, 'config')));
 });
 

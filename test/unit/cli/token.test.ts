@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { token } from '../../../src/cli/token.ts';
 import { askCommand } from '../../support/ask-command.ts';
+import { eachRow } from '../../support/rows.ts';
 
 const made = (kind: string) => ({
   kind,
@@ -52,16 +53,17 @@ t.test('a secret that no server makes is not printed', async (t) => {
 });
 
 t.test('a usage error is reported before any request is sent', async (t) => {
-  for (const [words, stderr] of [
-    [['create', '--scope', 'read', '--expires', 'soon'], /--expires is a duration such as/],
-    [['create', '--rules', import.meta.filename, '--expires', '1h'], /YAML|--rules must be a list/],
-    [['rotate'], /which token\?/],
-    [['revoke'], /which tokens\?/],
-    [['revoke', 'k3b9x0qz', 'sgt_k3b9x0qzSECRET'], /the token itself, a secret; its ID is k3b9x0qz\n/],
-    [['rotate', 'sgt_k3b9x0qzSECRET'], /its ID is k3b9x0qz\n/],
-    [['revoke', 'sgt_'], /8 letters and digits/],
-  ] as const)
-    t.match(await run(t, words), { stdout: '', stderr, asked: [] }, words.join(' '));
+  await eachRow(
+    `
+    create --scope read --expires soon | --expires is a duration such as
+    create --rules ${import.meta.filename} --expires 1h | YAML
+    rotate | which token?
+    revoke | which tokens?
+    revoke k3b9x0qz sgt_k3b9x0qzSECRET | the token itself, a secret; its ID is k3b9x0qz
+    rotate sgt_k3b9x0qzSECRET | its ID is k3b9x0qz
+    revoke sgt_ | 8 letters and digits`,
+    async (line, stderr) => t.match(await run(t, line.split(' ')), { stdout: '', stderr, asked: [] }, line),
+  );
 });
 
 t.test('a refusal for another reason than the missing life is told alone', async (t) => {

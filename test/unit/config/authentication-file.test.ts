@@ -3,6 +3,8 @@ import { parse, stringify } from 'yaml';
 import { configurationWarnings, parseStonegate } from '../../../src/app/configuration.ts';
 import { readConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { configurationText, problemsOfSections } from '../../support/configuration-problems.ts';
+import { rows } from '../../support/rows.ts';
 
 const A = 'https://a.example';
 const B = 'https://b.example';
@@ -16,15 +18,9 @@ interface Files {
 }
 
 function read({ own = {}, mode = 'arktos', text }: Files) {
-  const configuration = {
-    apiVersion: 'stonegate.dev/v1alpha1',
-    kind: 'StonegateConfiguration',
-    server: { tls: { certFile: 'c', keyFile: 'k' } },
-    upstream: { server: 'https://u', credential: { tokenFile: 't' } },
-    tenancy: { mode },
-    authentication: { configurationFile: 'auth.yaml', ...own },
-  };
-  return parseStonegate(stringify(configuration), '/etc/stonegate', (name) => {
+  const authentication = JSON.stringify({ configurationFile: 'auth.yaml', ...own });
+  const configuration = configurationText({ tenancy: `{ mode: ${mode} }`, authentication });
+  return parseStonegate(configuration, '/etc/stonegate', (name) => {
     t.equal(name, '/etc/stonegate/auth.yaml');
     return Buffer.from(text);
   });
@@ -225,113 +221,37 @@ t.test('before other files exist, only the AuthenticationConfiguration is read',
       },
       parseStonegate,
     );
-  const text = stringify({ ...parse(MINIMAL), authentication: { configurationFile: 'x.yaml', ...ofA } });
+  const authentication = JSON.stringify({ configurationFile: 'x.yaml', ...ofA });
+  const text = configurationText({ authentication });
   const { configuration, problems } = await readWith(text);
   t.same(problems, []);
   t.equal(configuration?.authentication.jwt.length, 1);
-  await readWith(MINIMAL);
+  await readWith(configurationText({}));
   t.same(asked, ['/conf/stonegate.yaml', '/conf/x.yaml', '/conf/stonegate.yaml']);
 });
 
-const MINIMAL = stringify({
-  apiVersion: 'stonegate.dev/v1alpha1',
-  kind: 'StonegateConfiguration',
-  server: { tls: { certFile: 'c', keyFile: 'k' } },
-  upstream: { server: 'https://u', credential: { tokenFile: 't' } },
-  tenancy: { mode: 'arktos' },
-  authentication: { keystone: { url: 'https://k/v3' } },
-});
+const OF_A = `{tenants: {'${A}': {value: acme}}}`;
+const CLUSTER = 'https://kubernetes.default.svc.cluster.local';
 
-function mapped(claimMappings: object, more: object = {}) {
-  return file([
-    issuer(A, { claimMappings: { username: { claim: 'sub', prefix: '' }, ...claimMappings }, ...more }),
-  ]);
-}
-
-function byExpression(expression: string, more: object = {}) {
-  return mapped({ username: { expression } }, more);
-}
+/** What is wrong, fields of `authentication`, what differs from the usual issuers, and what is reported. */
+const REFUSED = rows(`
+an unknown field | ${OF_A} | [{tenant: {value: acme}}] | auth.yaml: jwt[0].tenant: is no known key
+a claim for an extra, which only Stonegate’s own file may have | ${OF_A} | [{claimMappings: {username: {claim: sub, prefix: ''}, extra: [{key: example.com/x, claim: x}]}}] | auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key
+an egress selector | ${OF_A} | [{issuer: {url: '${A}', audiences: [a], egressSelectorType: cluster}}] | auth.yaml: jwt[0].issuer.egressSelectorType: is no known key
+one audience that is no list | ${OF_A} | [{issuer: {url: '${A}', audiences: a}}] | auth.yaml: jwt[0].issuer.audiences: expected a list of at least one audience, and none that is empty
+the issuer of service accounts | {tenants: {'${CLUSTER}': {value: acme}}} | [{issuer: {url: '${CLUSTER}', audiences: [a]}}] | jwt[0].issuer.url: expected another issuer than the API server
+no issuer and no other source | {} | [] | authentication.configurationFile: expected a file with at least one issuer
+an issuer without a tenant | ${OF_A} | [{}, {issuer: {url: '${B}', audiences: [a]}}] | authentication.tenants: expected an entry for each issuer of configurationFile, found none for https://b.example
+a tenant for no issuer | {tenants: {'${A}': {value: acme}, '${A}/': {value: acme}}} | [{}] | authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile
+issuers in both files | {tenants: {'${A}': {value: acme}}, jwt: [{issuer: {url: '${B}', audiences: [k]}, claimMappings: {username: {claim: sub, prefix: 'b:'}}, tenant: {value: b}}]} | [{}] | authentication.configurationFile: expected either jwt or configurationFile, found both
+a name from an expression without a prefix, beside another source | {tenants: {'${A}': {value: acme}}, keystone: {url: 'https://k/v3'}} | [{claimMappings: {username: {expression: claims.sub}}}] | authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none
+a prefix for names from a claim, which already have one | {tenants: {'${A}': {value: acme, usernamePrefix: 'a:'}}} | [{}] | authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names`);
 
 t.test('refused, with the file and the path:', async (t) => {
-  const cases: [what: string, files: Files, problem: string][] = [
-    [
-      'invalid YAML',
-      { own: ofA, text: 'jwt: [' },
-      'auth.yaml: the file (line 1, column 7): is no valid YAML',
-    ],
-    [
-      'an unknown field',
-      { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },
-      'auth.yaml: jwt[0].tenant: is no known key',
-    ],
-    [
-      'a claim for an extra, which only Stonegate’s own file may have',
-      { own: ofA, text: mapped({ extra: [{ key: 'example.com/x', claim: 'x' }] }) },
-      'auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key',
-    ],
-    [
-      'an egress selector',
-      {
-        own: ofA,
-        text: file([issuer(A, { issuer: { url: A, audiences: ['a'], egressSelectorType: 'cluster' } })]),
-      },
-      'auth.yaml: jwt[0].issuer.egressSelectorType: is no known key',
-    ],
-    [
-      'one audience that is no list',
-      { own: ofA, text: file([issuer(A, { issuer: { url: A, audiences: 'a' } })]) },
-      'auth.yaml: jwt[0].issuer.audiences: expected a list of at least one audience, and none that is empty',
-    ],
-    [
-      'the issuer of service accounts',
-      {
-        own: { tenants: { 'https://kubernetes.default.svc.cluster.local': { value: 'acme' } } },
-        text: file([issuer('https://kubernetes.default.svc.cluster.local')]),
-      },
-      'jwt[0].issuer.url: expected another issuer than the API server',
-    ],
-    [
-      'no issuer and no other source',
-      { own: {}, text: file([]) },
-      'authentication.configurationFile: expected a file with at least one issuer',
-    ],
-    [
-      'an issuer without a tenant',
-      { own: ofA, text: file([issuer(A), issuer(B)]) },
-      'authentication.tenants: expected an entry for each issuer of configurationFile, found none for https://b.example',
-    ],
-    [
-      'a tenant for no issuer',
-      {
-        own: { tenants: { [A]: { value: 'acme' }, [`${A}/`]: { value: 'acme' } } },
-        text: file([issuer(A)]),
-      },
-      'authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile',
-    ],
-    [
-      'issuers in both files',
-      {
-        own: { ...ofA, jwt: [{ ...issuer(B), tenant: { value: 'b' } }] },
-        text: file([issuer(A)]),
-      },
-      'authentication.configurationFile: expected either jwt or configurationFile, found both',
-    ],
-    [
-      'a name from an expression without a prefix, beside another source',
-      {
-        own: { ...ofA, keystone: { url: 'https://k/v3' } },
-        text: byExpression('claims.sub'),
-      },
-      'authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none',
-    ],
-    [
-      'a prefix for names from a claim, which already have one',
-      { own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'a:' } } }, text: file([issuer(A)]) },
-      'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names',
-    ],
-  ];
-  for (const [what, files, expected] of cases)
+  for (const [what, own, changes, expected] of REFUSED)
     t.test(what, async (t) => {
+      const jwt: object[] = parse(changes);
+      const files = { own: parse(own), text: file(jwt.map((change) => issuer(A, change))) };
       const problems = problemsOf(files).map((problem) => problem.replace(/ \(line \d+\)/, ''));
       t.ok(
         problems.some((problem) => problem.includes(expected)),
@@ -342,19 +262,16 @@ t.test('refused, with the file and the path:', async (t) => {
 });
 
 t.test('tenants without an AuthenticationConfiguration are refused', async (t) => {
-  const text = stringify({
-    ...parse(MINIMAL),
-    authentication: { keystone: { url: 'https://k/v3' }, ...ofA },
-  });
-  const problems = parseStonegate(text, '/').problems.map(formatProblem);
-  t.match(problems, [
+  const authentication = JSON.stringify({ keystone: { url: 'https://k/v3' }, ...ofA });
+  t.match(problemsOfSections({ authentication }), [
     /^authentication.tenants\["https:\/\/a.example"\].*expected only with configurationFile/,
   ]);
 });
 
 t.test('problems of single fields are reported first, then those of fields that conflict', async (t) => {
   const ownFields = { tenants: { [A]: { value: 'Acme' } }, requireAllIssuers: 'yes' };
-  const fields = mapped({ uid: { claim: 'a', expression: 'claims.a' } }, { x: 1 });
+  const claimMappings = parse("{username: {claim: sub, prefix: ''}, uid: {claim: a, expression: claims.a}}");
+  const fields = file([issuer(A, { claimMappings, x: 1 })]);
   t.match(problemsOf({ own: ownFields, text: fields }), [
     /^authentication\.tenants.*"Acme"/s,
     /^authentication\.requireAllIssuers/,
@@ -365,17 +282,19 @@ t.test('problems of single fields are reported first, then those of fields that 
 t.test(
   'a portal that names an issuer of an invalid file is not reported as naming an unknown issuer',
   async (t) => {
-    const portal = {
-      publicURL: 'https://p.example',
-      tls: { certFile: 'c', keyFile: 'k' },
-      kubernetes: { server: 'https://s.example' },
-      oidc: [{ name: 'a' }],
-    };
-    const login = { name: 'a', clientID: 'kubernetes', displayName: 'A' };
-    const authentication = { configurationFile: 'auth.yaml', tenants: { [A]: { value: 'acme', login } } };
-    const own = { ...parse(MINIMAL), authentication, portal };
+    const login = '{ name: a, clientID: kubernetes, displayName: A }';
+    const tenants = `{ "${A}": { value: acme, login: ${login} } }`;
+    const own = configurationText(
+      { authentication: `{ configurationFile: auth.yaml, tenants: ${tenants} }` },
+      `portal:
+  publicURL: https://p.example
+  tls: { certFile: c, keyFile: k }
+  kubernetes: { server: "https://s.example" }
+  oidc: [{ name: a }]
+`,
+    );
     const problems = (text: string) =>
-      parseStonegate(stringify(own), '/', () => Buffer.from(text)).problems.map(formatProblem);
+      parseStonegate(own, '/', () => Buffer.from(text)).problems.map(formatProblem);
     t.same(problems(file([issuer(A)])), []);
     t.match(problems('kind: x').join(), /^((?!portal).)+$/);
   },

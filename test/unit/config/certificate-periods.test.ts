@@ -3,10 +3,10 @@
  * its file.
  */
 import t from 'tap';
-import { stringify } from 'yaml';
 import { loadStonegate } from '../../../src/app/configuration.ts';
 import { certificatesOutOfPeriod } from '../../../src/config/certificate-periods.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
+import { configurationText, filesIn } from '../../support/configuration-problems.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 const FROM = new Date('2030-01-01T00:00:00Z');
@@ -19,28 +19,17 @@ const authority = await createAuthority();
 const server = await authority.server('localhost', [], { notBeforeDate: FROM, notAfterDate: UNTIL });
 const older = await authority.server('older', [], { notBeforeDate: new Date(0), notAfterDate: FROM });
 
-const tls = { certFile: 'tls.crt', keyFile: 'tls.key' };
+const TLS = 'certFile: tls.crt, keyFile: tls.key';
 
 async function said(now: number, { certificates = server.cert, sections = {} } = {}) {
-  const files: Readonly<Record<string, string>> = {
-    'stonegate.yaml': stringify({
-      apiVersion: 'stonegate.dev/v1alpha1',
-      kind: 'StonegateConfiguration',
-      server: { tls },
-      upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
-      tenancy: { mode: 'arktos' },
-      authentication: { keystone: { url: 'https://keystone:5000/v3' } },
-      ...sections,
-    }),
+  const files = filesIn({
+    'stonegate.yaml': configurationText({ server: `{ tls: { ${TLS} } }`, ...sections }),
     'tls.crt': certificates,
     'tls.key': server.key,
     'ca.crt': authority.cert,
     token: 'abc',
-  };
-  const result = await loadStonegate('/etc/stonegate/stonegate.yaml', {
-    env: {},
-    readFile: async (name) => Buffer.from(files[name.replace('/etc/stonegate/', '')] ?? ''),
   });
+  const result = await loadStonegate('/etc/stonegate/stonegate.yaml', files);
   if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
   return certificatesOutOfPeriod(result.loaded, now).map(formatProblem);
 }
@@ -64,21 +53,16 @@ t.test('a certificate that is not currently valid is reported, also further up i
 t.test(
   'certificates of the portal, of the webhook and for the API server are reported with their fields',
   async (t) => {
+    const secret = 'applicationCredential: { id: a, secret: { fromFile: token } }';
     const sections = {
-      upstream: { server: 'https://10.0.0.1:6443', credential: tls },
-      authentication: {
-        keystone: {
-          url: 'https://keystone:5000/v3',
-          serviceCredential: { applicationCredential: { id: 'a', secret: { fromFile: 'token' } } },
-        },
-      },
-      portal: {
-        publicURL: 'https://login.example.com',
-        tls,
-        kubernetes: { server: 'https://k8s.example.com:8443', caFile: 'ca.crt' },
-        keystone: {},
-      },
-      webhook: { tls: { ...tls, clientCAFile: 'ca.crt' } },
+      upstream: `{ server: "https://10.0.0.1:6443", credential: { ${TLS} } }`,
+      authentication: `{ keystone: { url: "https://keystone:5000/v3", serviceCredential: { ${secret} } } }`,
+      portal: `
+  publicURL: https://login.example.com
+  tls: { ${TLS} }
+  kubernetes: { server: "https://k8s.example.com:8443", caFile: ca.crt }
+  keystone: {}`,
+      webhook: `{ tls: { ${TLS}, clientCAFile: ca.crt } }`,
     };
     const fields = (await said(AFTER, { sections })).map((line) => line.split(':')[0]);
     t.same(fields, [

@@ -17,17 +17,17 @@ const USES = [
   'administrations: [{ name: a, groups: [g], tenants: { names: ["*"] }, clusterRole: view, reason: r }]',
 ];
 
+const SUPPORT = parse(`
+  name: support
+  groups: ['keystone:group:abc']
+  tenants: {names: ['*']}
+  clusterRole: stonegate:edit
+  reason: support contract`);
+
 /** The problems of an administration with these fields added or replaced. */
 function administrationProblems(fields: Readonly<Record<string, unknown>>, authorization = {}) {
-  const administration = {
-    name: 'support',
-    groups: ['keystone:group:abc'],
-    tenants: { names: ['*'] },
-    clusterRole: 'stonegate:edit',
-    reason: 'support contract',
-    ...fields,
-  };
-  return problemsOf(JSON.stringify({ administrations: [administration], ...authorization })).map((problem) =>
+  const administrations = [{ ...SUPPORT, ...fields }];
+  return problemsOf(JSON.stringify({ administrations, ...authorization })).map((problem) =>
     problem.replace(/^authorization\.administrations\[0\](?: \(line \d+\): |\.)/, ''),
   );
 }
@@ -84,15 +84,8 @@ t.test('an administration is checked when the configuration is loaded', async (t
 });
 
 t.test('names of administrations are unique', async (t) => {
-  const administration = {
-    name: 'a',
-    groups: ['g'],
-    tenants: { names: ['*'] },
-    clusterRole: 'v',
-    reason: 'r',
-  };
-  t.match(problemsOf(JSON.stringify({ administrations: [administration, administration] })), [
-    /^authorization\.administrations\[1\]\.name .*expected each name once, found a again/,
+  t.match(problemsOf(JSON.stringify({ administrations: [SUPPORT, SUPPORT] })), [
+    /^authorization\.administrations\[1\]\.name .*expected each name once, found support again/,
   ]);
 });
 

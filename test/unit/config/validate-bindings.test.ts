@@ -1,5 +1,6 @@
 import t from 'tap';
 import { problemsOfSections } from '../../support/configuration-problems.ts';
+import { eachRow } from '../../support/rows.ts';
 
 const SERVICE =
   'serviceCredential: { password: { userName: u, userDomainName: d, password: { fromEnv: PW }, scope: { system: true } } }';
@@ -18,23 +19,23 @@ t.test('the defaults are valid', async (t) => {
 });
 
 t.test('C235 a format without id and name, or whose result is no namespace name, is refused', async (t) => {
-  const formats: readonly (readonly [string, RegExp])[] = [
-    ['projects', /bindings\.namespaceFormat.*expected %i or %n/],
-    ['%d', /expected %i or %n/],
-    ['!@#$%i', /which is no DNS-1123 label/],
-    ['-%i', /which is no DNS-1123 label/],
-    ['%n-', /which is no DNS-1123 label/],
-    ['P-%i', /which is no DNS-1123 label/],
-    ['%i.%n', /which is no DNS-1123 label/],
-    ['%x-%i', /found "%x-%i"/],
-    ['%i%', /found "%i%"/],
-    ['%%i', /found "%%i"/],
-    ['kube-%i', /which is reserved/],
-    ['stonegate-%i', /which is reserved/],
-    [`${'a'.repeat(63)}%i`, /which is longer than 63/],
-  ];
-  for (const [format, problem] of formats)
-    t.match(problemsOf(`{ namespaceFormat: "${format}" }`), [problem], format);
+  await eachRow(
+    `
+    projects | bindings.namespaceFormat (line 7): expected %i or %n
+    %d | expected %i or %n
+    !@#$%i | which is no DNS-1123 label
+    -%i | which is no DNS-1123 label
+    %n- | which is no DNS-1123 label
+    P-%i | which is no DNS-1123 label
+    %i.%n | which is no DNS-1123 label
+    %x-%i | found "%x-%i"
+    %i% | found "%i%"
+    %%i | found "%%i"
+    kube-%i | which is reserved
+    stonegate-%i | which is reserved
+    ${'a'.repeat(63)}%i | which is longer than 63`,
+    (format, problem) => t.match(problemsOf(`{ namespaceFormat: "${format}" }`), [problem], format),
+  );
   for (const format of ['%i', '%n', 'p-%n-%d', '%n-%i'])
     t.same(problemsOf(`{ namespaceFormat: "${format}" }`), []);
 });

@@ -1,41 +1,29 @@
 import t from 'tap';
-import { parseStonegate } from '../../../src/app/configuration.ts';
-import { formatProblem } from '../../../src/config/problem.ts';
+import { parse as yaml } from 'yaml';
+import { problemsOfSections } from '../../support/configuration-problems.ts';
 
 const ISSUER = 'https://login.acme.example';
-const PORTAL = {
-  publicURL: 'https://login.example.com',
-  tls: { certFile: 'portal.crt', keyFile: 'portal.key' },
-  kubernetes: { server: 'https://k8s.example.com:8443' },
-};
 const OIDC = { name: 'acme', clientID: 'portal' };
 const LOGIN = { name: 'acme', displayName: 'Acme', clientID: 'kubectl' };
 
-function parse(portal: object, changes: Readonly<Record<string, object>> = {}, login: object = LOGIN) {
-  const configuration = {
-    apiVersion: 'stonegate.dev/v1alpha1',
-    kind: 'StonegateConfiguration',
-    server: { tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-    upstream: { server: 'https://10.0.0.1:6443', credential: { tokenFile: 'token' } },
-    tenancy: { mode: 'arktos' },
-    authentication: {
-      keystone: { url: 'https://keystone:5000/v3' },
-      jwt: [
-        {
-          issuer: { url: ISSUER, audiences: ['portal', 'kubectl'] },
-          claimMappings: { username: { claim: 'sub', prefix: 'oidc:' } },
-          tenant: { value: 'acme' },
-          login,
-        },
-      ],
-    },
-    portal: { ...PORTAL, ...portal },
-    ...changes,
-  };
-  return parseStonegate(JSON.stringify(configuration), '/etc/stonegate');
-}
+/** An issuer with this login. */
+const issuerOf = (login: object, url = ISSUER, prefix = 'oidc:') => ({
+  ...yaml(`{claimMappings: {username: {claim: sub, prefix: '${prefix}'}}, tenant: {value: acme}}`),
+  ...{ issuer: { url, audiences: ['portal', 'kubectl'] }, login },
+});
 
-const problemsOf = (...given: Parameters<typeof parse>) => parse(...given).problems.map(formatProblem);
+function problemsOf(portal: object, changes: Readonly<Record<string, string>> = {}, login: object = LOGIN) {
+  const usual = yaml(`
+    publicURL: https://login.example.com
+    tls: {certFile: portal.crt, keyFile: portal.key}
+    kubernetes: {server: 'https://k8s.example.com:8443'}`);
+  const keystone = { url: 'https://keystone:5000/v3' };
+  return problemsOfSections({
+    authentication: JSON.stringify({ keystone, jwt: [issuerOf(login)] }),
+    portal: JSON.stringify({ ...usual, ...portal }),
+    ...changes,
+  }).map((problem) => problem.replace(/ \(line \d+\)/, ''));
+}
 
 t.test(
   'a host name shared with the API is refused, whatever the port, since cookies ignore ports',
@@ -59,7 +47,7 @@ t.test('an address that another listener has is refused', async (t) => {
 
 t.test('an issuer whose login the API does not know, or that is listed twice, is refused', async (t) => {
   t.same(problemsOf({ oidc: [{ ...OIDC, name: 'globex' }] }), [
-    'portal.oidc[0].name (line 1): expected the name of a login in authentication.jwt[].login; there is acme',
+    'portal.oidc[0].name: expected the name of a login in authentication.jwt[].login; there is acme',
   ]);
   t.match(problemsOf({ oidc: [OIDC, OIDC] }), [/portal\.oidc\[1\]\.name.*each name once, found acme again/]);
 });
@@ -72,23 +60,19 @@ t.test(
     t.equal(problems.length, 4);
     t.equal(
       problems[0],
-      'portal.oidc[0].issuer (line 1): is now a part of the issuer: authentication.jwt[].login has name, displayName, clientID, scopes and redirectURI, and portal.oidc[].name refers to it',
+      'portal.oidc[0].issuer: is now a part of the issuer: authentication.jwt[].login has name, displayName, clientID, scopes and redirectURI, and portal.oidc[].name refers to it',
     );
   },
 );
 
 t.test('two logins of the same name are refused', async (t) => {
   const other = 'https://login.globex.example';
-  const issuers = (name: string) =>
-    [ISSUER, other].map((url, index) => ({
-      issuer: { url, audiences: ['portal', 'kubectl'] },
-      claimMappings: { username: { claim: 'sub', prefix: `${index}:` } },
-      tenant: { value: 'acme' },
-      login: { ...LOGIN, name: index === 0 ? 'acme' : name },
-    }));
-  const problems = (name: string) => problemsOf({ oidc: [OIDC] }, { authentication: { jwt: issuers(name) } });
+  const problems = (name: string) => {
+    const jwt = [issuerOf(LOGIN, ISSUER, 'a:'), issuerOf({ ...LOGIN, name }, other, 'b:')];
+    return problemsOf({ oidc: [OIDC] }, { authentication: JSON.stringify({ jwt }) });
+  };
   t.same(problems('acme'), [
-    `authentication.jwt[1].login.name (line 1): expected another name than the login of ${ISSUER}`,
+    `authentication.jwt[1].login.name: expected another name than the login of ${ISSUER}`,
   ]);
   t.same(problems('globex'), []);
 });
@@ -136,8 +120,8 @@ t.test('a portal without a sign-in method is refused', async (t) => {
 });
 
 t.test('several workers need Redis to share sessions', async (t) => {
-  const server = { tls: { certFile: 'tls.crt', keyFile: 'tls.key' }, workers: 2 };
+  const server = '{ tls: { certFile: tls.crt, keyFile: tls.key }, workers: 2 }';
   t.match(problemsOf({}, { server }), [/cache\.redis.*is required with portal/]);
-  const cache = { redis: { url: { fromEnv: 'REDIS_URL' } }, sealingKeys: [{ fromFile: 'key' }] };
+  const cache = '{ redis: { url: { fromEnv: REDIS_URL } }, sealingKeys: [{ fromFile: key }] }';
   t.same(problemsOf({}, { server, cache }), []);
 });

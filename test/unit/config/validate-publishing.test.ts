@@ -28,10 +28,6 @@ t.test('namespaces, kinds and names are read', async (t) => {
   });
 });
 
-t.test('publishing requires a credential of its own', async (t) =>
-  t.match(parse('shared', 'namespaces: [shared]', '').problems, [/bindings\.credential.*is required/]),
-);
-
 t.test('publishing nothing is refused', async (t) =>
   t.match(parse('shared', 'interval: 5m').problems, [/publishing\.namespaces.*is required/]),
 );

@@ -9,17 +9,15 @@ const GIVEN = {
 };
 
 t.test('a right is needed if all of its conditions hold', async (t) => {
-  for (const [when, isNeeded] of [
-    [[], true],
-    [['operatorIsATenant', 'access.index', 'tokens', 'access'], true],
-    [['labelsNamespaces'], false],
-    [['access.sets'], false],
-    [['quota'], false],
-    [['operatorIsATenant', 'quota.count'], false],
-    [['!quota', '!labelsNamespaces', '!access.sets'], true],
-    [['!tokens'], false],
-  ] as const)
-    t.equal(neededOf([{ when }], GIVEN).length, isNeeded ? 1 : 0, when.join(' '));
+  const isNeeded = (when: string) => neededOf([{ when: when.split(' ').filter(Boolean) }], GIVEN).length > 0;
+  for (const when of [
+    '',
+    'operatorIsATenant access.index tokens access',
+    '!quota !labelsNamespaces !access.sets',
+  ])
+    t.ok(isNeeded(when), when);
+  for (const when of ['labelsNamespaces', 'access.sets', 'quota', 'operatorIsATenant quota.count', '!tokens'])
+    t.notOk(isNeeded(when), when);
 });
 
 t.test(

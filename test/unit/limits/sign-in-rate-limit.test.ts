@@ -32,13 +32,3 @@ t.test('without a user name only the address is limited', async (t) => {
   for (let i = 0; i < 3; i += 1) t.equal(limit.admit('192.0.2.1', undefined), undefined);
   t.equal(limit.admit('192.0.2.1', undefined), 'source');
 });
-
-t.test('only wrong passwords count for a user', async (t) => {
-  const { limit } = signInLimit();
-  for (const at of [1, 2, 3, 4, 5, 6]) {
-    t.equal(limit.admit(`192.0.2.${at}`, 'a'), undefined);
-    limit.succeeded('a');
-  }
-  for (const at of [1, 2]) t.equal(limit.admit(`192.0.2.${at}`, 'a'), undefined);
-  t.equal(limit.admit('192.0.2.3', 'a'), 'user', 'right passwords give no further tries');
-});

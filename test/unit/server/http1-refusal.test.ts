@@ -44,33 +44,23 @@ function answersIn(text: string) {
     .map((answer) => `${answer.slice(9, 12)} ${/\r\n(\/.*)\r\n/.exec(answer)?.[1] ?? 'refused'}`);
 }
 
-const UNREADABLE: Readonly<Record<string, { bytes: string; header?: number; answers: readonly string[] }>> = {
-  'a head that never ends': {
-    bytes: 'GET /late HTTP/1.1\r\nHo',
-    header: 50,
-    answers: ['200 /slow', '408 refused'],
-  },
-  'malformed bytes': { bytes: 'nonsense\r\n\r\n', answers: ['200 /slow', '400 refused'] },
-  'a head beyond the limit': {
-    bytes: `GET /large HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`,
-    answers: ['200 /slow', '431 refused'],
-  },
-  'malformed bytes after another request': {
-    bytes: `${get('/next')}nonsense\r\n\r\n`,
-    answers: ['200 /slow', '200 /next', '400 refused'],
-  },
-  'a request with a malformed body': {
-    bytes: BROKEN,
-    answers: ['200 /slow', '400 refused'],
-  },
-};
-
-for (const [what, { bytes, header = 10_000, answers }] of Object.entries(UNREADABLE))
+const LARGE = `GET /large HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(70_000)}\r\n\r\n`;
+for (const [what, bytes, answers, header] of [
+  ['a head that never ends', 'GET /late HTTP/1.1\r\nHo', '200 /slow, 408 refused', 50],
+  ['malformed bytes', 'nonsense\r\n\r\n', '200 /slow, 400 refused'],
+  ['a head beyond the limit', LARGE, '200 /slow, 431 refused'],
+  [
+    'malformed bytes after another request',
+    `${get('/next')}nonsense\r\n\r\n`,
+    '200 /slow, 200 /next, 400 refused',
+  ],
+  ['a request with a malformed body', BROKEN, '200 /slow, 400 refused'],
+] as const)
   t.test(`after a slow request, ${what} is refused once the slow response is sent, not before`, async (t) => {
-    const slow = await sendBehindSlow(t, bytes, { header });
+    const slow = await sendBehindSlow(t, bytes, { ...(header && { header }) });
     await eventually(() => slow.connection.refused);
     slow.release();
-    t.same(answersIn(await slow.answers), answers);
+    t.equal(answersIn(await slow.answers).join(', '), answers);
   });
 
 t.test('an endless response does not keep a connection open after malformed bytes', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { parseBindAddress } from '../../../src/server/listen.ts';
 
-const GOOD: Readonly<Record<string, { host: string | undefined; port: number }>> = {
+const GOOD = {
   '0.0.0.0:8443': { host: '0.0.0.0', port: 8443 },
   'localhost:0': { host: 'localhost', port: 0 },
   '[::]:8443': { host: '::', port: 8443 },

@@ -208,16 +208,6 @@ t.test('a watch', async (t) => {
     t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
   });
 
-  t.test('ends cleanly when the server stops', async (t) => {
-    const { relay, client, server } = await begun(t, GET, WATCH);
-    server.send(WATCH_HEAD + chunk('event'));
-    await client.until('event');
-    relay.stop();
-    await client.until('0\r\n\r\n');
-    await server.untilEnd();
-    t.same(await relay.ending(), { result: { status: 200, aborted: false }, heads: [200] });
-  });
-
   t.test('whose response has not begun when the server stops is a 503', async (t) => {
     const { relay, client } = await begun(t, GET, WATCH);
     relay.stop();

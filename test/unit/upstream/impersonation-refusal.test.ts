@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
+import { parse } from 'yaml';
 import { type LogFields, silentLogger } from '../../../src/lib/logger.ts';
 import { ImpersonationRefusals } from '../../../src/upstream/impersonation-refusal.ts';
 import { forbiddenImpersonation } from '../../support/apiserver/statuses.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { eachRow } from '../../support/rows.ts';
 
 const headers = [['Impersonate-User', 'acme:alice']] as const;
 const reader = (ownName?: string) =>
@@ -24,18 +26,16 @@ t.test('a recorded refusal of a real server is recognized', async (t) => {
 });
 
 t.test('a refusal of each impersonated resource is recognized, with the key of an extra', async (t) => {
-  const authentication = { group: 'authentication.k8s.io' };
-  for (const [changes, refusal] of [
-    [{ resource: 'groups', name: 'g' }, { resource: 'groups' }],
-    [{ ...authentication, resource: 'uids', name: 'u' }, { resource: 'uids' }],
-    [{ resource: 'serviceaccounts', name: 'a', namespace: 'n' }, { resource: 'serviceaccounts' }],
-    [
-      { ...authentication, resource: 'userextras', subresource: 'example.com/key', name: 'v' },
-      { resource: 'userextras', extraKey: 'example.com/key' },
-    ],
-    [{ ...authentication, verb: 'impersonate:user-info' }, { resource: 'users' }],
-  ] as const)
-    t.same(reader('stonegate').read(attempt(changes), headers), refusal);
+  await eachRow(
+    `
+    {resource: groups, name: g} | {resource: groups}
+    {group: authentication.k8s.io, resource: uids, name: u} | {resource: uids}
+    {resource: serviceaccounts, name: a, namespace: n} | {resource: serviceaccounts}
+    {group: authentication.k8s.io, resource: userextras, subresource: example.com/key, name: v} | {resource: userextras, extraKey: example.com/key}
+    {group: authentication.k8s.io, verb: 'impersonate:user-info'} | {resource: users}`,
+    (changes, refusal) =>
+      t.same(reader('stonegate').read(attempt(parse(changes)), headers), parse(refusal), changes),
+  );
 });
 
 t.test('a missing right is logged once a minute, however many requests are refused', async (t) => {

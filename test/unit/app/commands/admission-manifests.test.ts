@@ -4,6 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../../src/app/commands/manifests.ts';
 import { isReviewPath } from '../../../../src/features/admission/registered-writes.ts';
 import { readRegistration } from '../../../../src/features/cross-tenant/read-policy-object.ts';
+import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
 import { createTenantAdmission } from '../../../../src/tenancy/admission-tenants.ts';
 import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
 import { ALICE, admissionRequest } from '../../../support/admission-reviews.ts';
@@ -11,9 +12,10 @@ import { printedIO } from '../../../support/printed-io.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const ADMIN = 'admin: { bind: "0.0.0.0:9191" }\n';
+const URL = ['--url', 'https://stonegate.example.com:8446'];
 
 /** @param sections further sections of the configuration */
-async function printWith(t: Test, mode: string, sections: string, ...words: readonly string[]) {
+async function printWith(t: Test, mode: string, sections: string, words = mode === 'arktos' ? URL : []) {
   const folder = t.testdir({
     'ca.crt': (await createAuthority()).cert,
     'c.yaml': `apiVersion: stonegate.dev/v1alpha1
@@ -28,12 +30,14 @@ ${sections}`,
   return { code, ...printed, documents: parseAllDocuments(printed.stdout).map((one) => one.toJS()) };
 }
 
-const print = (t: Test, mode: string, ...words: readonly string[]) => printWith(t, mode, ADMIN, ...words);
-
-const URL = ['--url', 'https://stonegate.example.com:8446'];
+/** The webhooks of everything except cross-tenant policies. */
+async function webhooksWith(t: Test, mode: string, sections: string): Promise<Registered[]> {
+  const { documents } = await printWith(t, mode, sections);
+  return documents.filter(isAdmission).flatMap((one) => one.webhooks);
+}
 
 t.test('shared: a Deployment without a credential, and two webhooks for users of tenants', async (t) => {
-  const { code, documents } = await print(t, 'shared');
+  const { code, documents } = await printWith(t, 'shared', ADMIN);
   t.equal(code, 0);
   t.same(
     documents.map(({ kind }) => kind),
@@ -55,7 +59,7 @@ t.test('shared: a Deployment without a credential, and two webhooks for users of
 });
 
 t.test('arktos: an address outside the cluster, and a URL for each kind and operation', async (t) => {
-  const { code, documents } = await printWith(t, 'arktos', PUBLISHING, ...URL);
+  const { code, documents } = await printWith(t, 'arktos', PUBLISHING);
   t.equal(code, 0);
   t.equal(documents.length, 4);
   const webhooks: (Registered & { readonly clientConfig: { readonly url: string } })[] = documents.flatMap(
@@ -83,7 +87,7 @@ t.test('arktos: an address outside the cluster, and a URL for each kind and oper
     ['delete.nodes.admission.stonegate.dev', 'delete.tenants.admission.stonegate.dev'],
     'for other kinds, only deletions of objects that Stonegate manages',
   );
-  t.match(await print(t, 'arktos'), { code: 2, stderr: /--url is required in arktos mode/ });
+  t.match(await printWith(t, 'arktos', ADMIN, []), { code: 2, stderr: /--url is required in arktos mode/ });
 });
 
 const PUBLISHING = `publishing: { namespaces: [shared], kinds: [batch/v1/cronjobs] }
@@ -93,7 +97,7 @@ t.test(
   'arktos: cross-tenant policies have a registration of their own, always and without a selector',
   async (t) => {
     for (const sections of ['', PUBLISHING]) {
-      const { documents } = await printWith(t, 'arktos', sections, ...URL);
+      const { documents } = await printWith(t, 'arktos', sections);
       const { webhooks, metadata } = documents.at(-1);
       t.equal(metadata.name, 'stonegate-policies');
       t.same(
@@ -114,7 +118,7 @@ t.test(
       };
       t.match(readRegistration(stored), { registered: true }, 'the proxy recognizes the registration');
     }
-    const { documents } = await print(t, 'shared');
+    const { documents } = await printWith(t, 'shared', ADMIN);
     t.notMatch(JSON.stringify(documents), /crosstenantpolicies/, 'an ordinary cluster has none');
   },
 );
@@ -124,7 +128,7 @@ interface Registered {
   readonly rules: readonly {
     readonly apiGroups: readonly string[];
     readonly resources: readonly string[];
-    readonly operations: readonly string[];
+    readonly operations: readonly AdmissionRequest['operation'][];
   }[];
   readonly objectSelector?: object;
   readonly matchConditions?: readonly { readonly name: string }[];
@@ -150,9 +154,7 @@ for (const mode of ['arktos', 'shared'])
   t.test(
     `${mode}: publishing registers changes of the published kinds, and deletions of copies`,
     async (t) => {
-      const words = mode === 'arktos' ? URL : [];
-      const { documents } = await printWith(t, mode, ADMIN + PUBLISHING, ...words);
-      const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
+      const webhooks = await webhooksWith(t, mode, ADMIN + PUBLISHING);
       const registered = registeredFor(webhooks);
       for (const write of ['CREATE /secrets', 'UPDATE batch/cronjobs', 'UPDATE batch/cronjobs/status'])
         t.ok(registered.includes(write), write);
@@ -168,9 +170,7 @@ for (const mode of ['arktos', 'shared'])
 
 for (const mode of ['arktos', 'shared'])
   t.test(`${mode}: only quotas with Stonegate's label are sent to the webhook`, async (t) => {
-    const words = mode === 'arktos' ? URL : [];
-    const { documents } = await printWith(t, mode, ADMIN, ...words);
-    const webhooks: Registered[] = documents.filter(isAdmission).flatMap((one) => one.webhooks);
+    const webhooks = await webhooksWith(t, mode, ADMIN);
     for (const write of ['CREATE /resourcequotas', 'UPDATE /resourcequotas/status', 'DELETE /resourcequotas'])
       t.match(
         webhooks.filter((one) => registeredFor([one]).includes(write)),
@@ -184,23 +184,18 @@ t.test('a Deployment whose probes could not reach the admin listener is refused'
 });
 
 t.test('a usage error is refused', async (t) => {
-  t.match(await print(t, 'shared', '--url', 'http://stonegate'), { code: 2, stderr: /--url expects/ });
+  t.match(await printWith(t, 'shared', ADMIN, ['--url', 'http://stonegate']), {
+    code: 2,
+    stderr: /--url expects/,
+  });
 });
 
 t.test('arktos: `tenant: system` in an object never exempts a user of another tenant', async (t) => {
-  const { documents } = await print(t, 'arktos', ...URL);
+  const rules = (await webhooksWith(t, 'arktos', ADMIN)).flatMap((webhook) => webhook.rules);
   const { reviewedTenant } = createTenantAdmission(
     { facts: TENANCY_FACTS.arktos, systemTenant: 'system' },
     { users: [], namespaces: [] },
   );
-  const rules: {
-    apiGroups: string[];
-    resources: string[];
-    operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
-  }[] = documents
-    .filter(isAdmission)
-    .flatMap(({ webhooks }) => webhooks)
-    .flatMap(({ rules }) => rules);
   const object = { metadata: { name: 'x', tenant: 'system' } };
   for (const { apiGroups, resources, operations } of rules)
     for (const registered of resources)

@@ -4,6 +4,7 @@ import t from 'tap';
 import { cacheDrop } from '../../../../src/app/commands/cache-drop.ts';
 import { configurationText } from '../../../support/configuration-problems.ts';
 import { printedIO } from '../../../support/printed-io.ts';
+import { eachRow } from '../../../support/rows.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
 const { cert, key } = await (await createAuthority()).server('localhost');
@@ -17,15 +18,17 @@ t.test('without Redis, the command says what to do instead', async (t) => {
   t.match(printed, { stdout: '', stderr: /has no cache\.redis.* Send SIGHUP/ });
 });
 
-for (const [line, message] of [
-  ['empty', 'the command is: stonegate cache drop'],
-  ['drop --config c', '--user USER or --tenant TENANT is required'],
-  ['drop --user= --config c', '--user USER or --tenant TENANT is required'],
-  ['drop --user a --tenant b', 'exclude each other'],
-  ['drop --user a', '--config FILE is required'],
-] as const)
-  t.test(`cache ${line} is a usage error`, async (t) => {
-    const { io, printed } = printedIO();
-    t.equal(await cacheDrop(line.split(' '), io), 2);
-    t.match(printed.stderr, message);
-  });
+await eachRow(
+  `
+  empty | the command is: stonegate cache drop
+  drop --config c | --user USER or --tenant TENANT is required
+  drop --user= --config c | --user USER or --tenant TENANT is required
+  drop --user a --tenant b | exclude each other
+  drop --user a | --config FILE is required`,
+  (line, message) =>
+    t.test(`cache ${line} is a usage error`, async (t) => {
+      const { io, printed } = printedIO();
+      t.equal(await cacheDrop(line.split(' '), io), 2);
+      t.match(printed.stderr, message);
+    }),
+);

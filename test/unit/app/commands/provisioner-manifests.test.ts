@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
+import { parse } from 'yaml';
 import { provisionerRules } from '../../../../src/app/commands/provisioner-manifests.ts';
 import { defaultConfiguration } from '../../../../src/app/configuration.ts';
 import type { PolicyRule } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { grantableRules } from '../../../../src/rbac/grantable-rules.ts';
+import { rule } from '../../../support/rbac-objects.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 const rulesOf = (mode: 'arktos' | 'shared', sections: object = { bindings: { roles: {} } }) =>
   provisionerRules(defaultConfiguration({ tenancy: { mode }, ...sections }));
+
+const FORBIDDEN = ['escalate', 'impersonate', '*'];
 
 const verbsOn = (rules: ReturnType<typeof provisionerRules>, resource: string) =>
   rules.flatMap((rule) => (rule.resources?.includes(resource) ? rule.verbs : []));
@@ -48,7 +53,7 @@ t.test('no rule of the provisioner is included in another', async (t) => {
 t.test('the provisioner can grant nothing else: no escalation, no impersonation, no wildcard', async (t) => {
   for (const mode of ['arktos', 'shared'] as const) {
     const rules = rulesOf(mode);
-    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => ['escalate', 'impersonate', '*'].includes(verb))));
+    t.notOk(rules.some(({ verbs }) => verbs.some((verb) => FORBIDDEN.includes(verb))));
     t.notOk(rules.some(({ verbs, resourceNames }) => verbs.includes('bind') && resourceNames === undefined));
     t.notOk(rules.some(({ resources, apiGroups }) => [resources, apiGroups].flat().includes('*')));
   }
@@ -66,40 +71,37 @@ t.test('if an administrator maintains the roles, the provisioner only binds them
 });
 
 t.test('of further kinds that are published or counted it has one rule for each API group', async (t) => {
-  const publishing = {
-    clusterScoped: [
-      { resource: 'clusterroles', names: '*' },
-      { resource: 'storage.k8s.io/v1/storageclasses', names: 'fast' },
-    ],
-  };
+  const publishing = parse(`
+    clusterScoped:
+    - {resource: clusterroles, names: '*'}
+    - {resource: storage.k8s.io/v1/storageclasses, names: fast}`);
   const quota = { default: { pods: '1' }, count: ['example.com/v1/widgets', 'v1/secrets'] };
   const rules = rulesOf('arktos', { bindings: { roles: {} }, publishing, quota });
-  const read = ['get', 'list', 'watch'];
-  const write = [...read, 'create', 'update', 'delete'];
-  for (const [group, resources, verbs] of [
-    ['rbac.authorization.k8s.io', ['clusterroles'], write],
-    ['storage.k8s.io', ['storageclasses'], write],
-    ['', ['persistentvolumeclaims', 'pods', 'secrets', 'services'], read],
-    ['example.com', ['widgets'], read],
-  ] as const)
-    t.ok(
-      rules.some((rule) => isDeepStrictEqual(rule, { apiGroups: [group], resources, verbs })),
-      group,
-    );
+  await eachRow(
+    `
+    get,list,watch,create,update,delete clusterroles rbac.authorization.k8s.io
+    get,list,watch,create,update,delete storageclasses storage.k8s.io
+    get,list,watch persistentvolumeclaims,pods,secrets,services
+    get,list,watch widgets example.com`,
+    (text) =>
+      t.ok(
+        rules.some((one) => isDeepStrictEqual(one, rule(text))),
+        text,
+      ),
+  );
 });
 
 t.test(
   'for policies, the provisioner holds what they may grant, and cannot bind their roles by name',
   async (t) => {
-    const grantable = [{ apiGroups: ['example.com'], resources: ['widgets'], verbs: ['get'] }];
+    const grantable = [rule('get widgets example.com')];
     for (const createRoles of [true, false]) {
       const rules = rulesOf('arktos', {
         bindings: { createRoles, roles: {} },
         authorization: { crossTenantPolicies: true },
         access: { grantable },
       });
-      const forbidden = ['escalate', 'impersonate', '*'];
-      t.notOk(rules.some(({ verbs }) => verbs.some((verb) => forbidden.includes(verb))));
+      t.notOk(rules.some(({ verbs }) => verbs.some((verb) => FORBIDDEN.includes(verb))));
       const binds = rules.filter(({ verbs }) => verbs.includes('bind'));
       t.ok(binds.every(({ resourceNames = [] }) => resourceNames.length > 0));
       const names = binds.flatMap(({ resourceNames = [] }) => resourceNames);

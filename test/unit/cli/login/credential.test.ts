@@ -4,6 +4,7 @@ import { LoginError, type ObtainedCredential } from '../../../../src/cli/login/c
 import { openTokenCache } from '../../../../src/cli/login/token-cache.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { createFakeTerminal, type FakeTerminal } from '../../../support/fake-terminal.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 const HOUR = 3_600_000;
 
@@ -151,35 +152,25 @@ t.test('Ctrl-C ends the wait for the login of another process', async (t) => {
   t.equal(await first, 'one');
 });
 
-const AFTER_A_REFUSAL = [
-  [
-    'a kubectl process, which calls the plugin five times, gets the same error',
-    'kubectl 1',
-    'kubectl 1',
-    10,
-    1,
-  ],
-  ['the next kubectl process logs in', 'kubectl 1', 'kubectl 2', 10, 2],
-  ['a long-running program may try again after a while', 'dashboard', 'dashboard', 30_000, 2],
-  ['a user at a terminal may try again at once', undefined, undefined, 1, 2],
-  [
-    'a record with a future time stamp, from a wrong clock, is ignored',
-    'kubectl 1',
-    'kubectl 2',
-    -86_400_000,
-    2,
-  ],
-] as const;
-for (const [what, first, then, pause, logins] of AFTER_A_REFUSAL)
-  t.test(`after a refused login: ${what}`, async (t) => {
-    const { ask, seen, terminal } = await setUp(t, {
-      obtain: async (count) => {
-        throw new LoginError(`wrong password\nnumber ${count}`);
-      },
-    });
-    await t.rejects(ask({ ...(first && { caller: first }) }));
-    terminal.clock.advance(pause);
-    const message = `wrong password\nnumber ${logins}`;
-    await t.rejects(ask({ ...(then && { caller: then }) }), { message });
-    t.equal(seen.length, logins);
-  });
+/** Who calls first, who calls then, after how many milliseconds, and how many logins there are. */
+await eachRow(
+  `
+  a kubectl process, which calls the plugin five times, gets the same error | kubectl 1 | kubectl 1 | 10 | 1
+  the next kubectl process logs in | kubectl 1 | kubectl 2 | 10 | 2
+  a long-running program may try again after a while | dashboard | dashboard | 30000 | 2
+  a user at a terminal may try again at once | | | 1 | 2
+  a record with a future time stamp, from a wrong clock, is ignored | kubectl 1 | kubectl 2 | -86400000 | 2`,
+  (what, first, then, pause, logins) =>
+    t.test(`after a refused login: ${what}`, async (t) => {
+      const { ask, seen, terminal } = await setUp(t, {
+        obtain: async (count) => {
+          throw new LoginError(`wrong password\nnumber ${count}`);
+        },
+      });
+      await t.rejects(ask({ ...(first && { caller: first }) }));
+      terminal.clock.advance(Number(pause));
+      const message = `wrong password\nnumber ${logins}`;
+      await t.rejects(ask({ ...(then && { caller: then }) }), { message });
+      t.equal(seen.length, Number(logins));
+    }),
+);

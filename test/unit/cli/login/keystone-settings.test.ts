@@ -1,50 +1,50 @@
 import t from 'tap';
+import { parse } from 'yaml';
 import { overlay, planLogin } from '../../../../src/cli/login/keystone-settings.ts';
+import { rows } from '../../../support/rows.ts';
 
 const AT = { auth_url: 'https://keystone:5000/v3' };
 const ALICE = { username: 'alice', user_domain_name: 'acme', password: 'sesame' };
+/** The plan for alice with these settings; null takes one away. */
+const ofAlice = (settings: string) => plan(withoutNull({ ...ALICE, ...parse(settings) }));
+const withoutNull = (settings: Readonly<Record<string, string | null>>) =>
+  Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  );
 const plan = (settings: Record<string, string>) => planLogin(overlay([{ ...AT, ...settings }]));
-const USER = { name: 'alice', domain: { name: 'acme' } };
-const SECRET = { application_credential_secret: 's' };
-const TOKEN = { ...ALICE, token: 'gAAAAA' };
-const APPLICATION = { ...ALICE, application_credential_id: 'c1', ...SECRET };
-
-const PROOFS = [
-  [ALICE, { method: 'password', user: USER, secret: 'sesame' }],
-  [{ user_id: 'a1', password: 'x' }, { user: { id: 'a1' } }],
-  [{ username: 'alice' }, { user: { domain: { id: 'default' } } }],
-  [{ username: 'alice', default_domain: 'd1' }, { user: { domain: { id: 'd1' } } }],
-  // Beside a project, domain_name is the domain of the user and of the project, and not a scope.
-  [{ username: 'alice', project_name: 'web', domain_name: 'acme' }, { user: USER }],
-  // auth_type determines the method; without it, the settings that are present do.
-  [APPLICATION, { method: 'application_credential', credential: { id: 'c1' }, secret: 's' }],
-  [{ ...ALICE, application_credential_name: 'ci', ...SECRET }, { credential: { name: 'ci', user: USER } }],
-  [TOKEN, { method: 'token', secret: 'gAAAAA' }],
-  [{ ...TOKEN, auth_plugin: 'password' }, { method: 'password' }],
-] as const;
+const USER = '{name: alice, domain: {name: acme}}';
+/**
+ * Settings beside those of alice, and a part of the login method. Beside a project, domain_name is the domain
+ * of the user and of the project, and no scope. The settings decide about the method unless auth_type does.
+ */
+const PROOFS = rows(`
+{} | {method: password, user: ${USER}, secret: sesame}
+{user_id: a1} | {user: {id: a1}}
+{user_domain_name: null} | {user: {domain: {id: default}}}
+{user_domain_name: null, default_domain: d1} | {user: {domain: {id: d1}}}
+{user_domain_name: null, project_name: web, domain_name: acme} | {user: ${USER}}
+{application_credential_id: c1, application_credential_secret: s} | {method: application_credential, credential: {id: c1}, secret: s}
+{application_credential_name: ci, application_credential_secret: s} | {credential: {name: ci, user: ${USER}}}
+{token: gAAAAA} | {method: token, secret: gAAAAA}
+{token: gAAAAA, auth_plugin: password} | {method: password}`);
 for (const [settings, proof] of PROOFS)
-  t.test(`the login method of ${JSON.stringify(settings)}`, async (t) =>
-    t.match(plan(settings).proof, proof),
-  );
+  t.test(`the login method of ${settings}`, async (t) => t.match(ofAlice(settings).proof, parse(proof)));
 
-const WEB = { name: 'web', domain: { name: 'acme' } };
-const SCOPES = [
-  [{ project_id: 'p1', project_name: 'web' }, { project: { id: 'p1' } }],
-  [{ project_name: 'web', domain_name: 'acme' }, { project: WEB }],
-  [{ tenant_name: 'web', project_domain_name: 'acme' }, { project: WEB }],
-  [{ domain_name: 'acme' }, { domain: { name: 'acme' } }],
-  [{ system_scope: 'all' }, { system: { all: true } }],
-  [{ trust_id: 't1' }, { 'OS-TRUST:trust': { id: 't1' } }],
-  [{ unscoped: 'true' }, 'unscoped'],
-  // Keystone takes the user's default project.
-  [{}, undefined],
-  // An application credential contains its scope.
-  [{ application_credential_id: 'c1', project_name: 'web' }, undefined],
-] as const;
+const SCOPES = rows(`
+{project_id: p1, project_name: web} | {project: {id: p1}}
+{project_name: web, domain_name: acme} | {project: {name: web, domain: {name: acme}}}
+{tenant_name: web, project_domain_name: acme} | {project: {name: web, domain: {name: acme}}}
+{domain_name: acme} | {domain: {name: acme}}
+{system_scope: all} | {system: {all: true}}
+{trust_id: t1} | {OS-TRUST:trust: {id: t1}}
+{unscoped: 'true'} | unscoped`);
 for (const [settings, scope] of SCOPES)
-  t.test(`the scope of ${JSON.stringify(settings)}`, async (t) =>
-    t.same(plan({ ...ALICE, ...settings }).scope, scope),
-  );
+  t.test(`the scope of ${settings}`, async (t) => t.same(ofAlice(settings).scope, parse(scope)));
+
+t.test('without a scope, Keystone takes the user’s default project, or that of the credential', async (t) => {
+  for (const settings of ['{}', '{application_credential_id: c1, project_name: web}'])
+    t.equal(ofAlice(settings).scope, undefined, settings);
+});
 
 t.test('flags take precedence over variables, and variables over the cloud', async (t) => {
   const merged = overlay([
@@ -73,20 +73,19 @@ t.test('the address must be https, or http on loopback; query and fragment are d
   t.equal(plan({ ...ALICE, auth_url: 'https://keystone/v3/?x#y' }).url, 'https://keystone/v3/');
 });
 
-const INSTEAD = /auth_type "(\w+)".*application credential create.*OS_TOKEN.*login --oidc/;
-const REFUSED = [
-  [{ auth_url: '' }, /which Keystone\? .*--os-cloud/],
-  [{ auth_url: '', profile: 'vexxhost' }, /profile "vexxhost" .*built into openstacksdk are not read/],
-  [{ auth_url: 'http://keystone/v3' }, /is not https/],
-  [{ auth_url: 'https://alice:sesame@keystone/v3' }, /^auth_url must be an http or https address/],
-  [{ auth_type: 'v3token' }, /the token is missing: .*OS_TOKEN/],
-  [{ system_scope: 'half' }, /system_scope can only be "all"/],
-  [{ insecure: 'True' }, /not to be verified.*--os-cacert/],
-  [{ verify: 'false' }, /not to be verified/],
-  [{ auth_type: 'v3websso' }, INSTEAD],
-] as const;
+/** The error says what to do. */
+const REFUSED = rows(String.raw`
+{auth_url: null} | which Keystone\? .*--os-cloud
+{auth_url: null, profile: vexxhost} | profile "vexxhost" .*built into openstacksdk are not read
+{auth_url: http://keystone/v3} | is not https
+{auth_url: https://alice:sesame@keystone/v3} | ^auth_url must be an http or https address
+{auth_type: v3token} | the token is missing: .*OS_TOKEN
+{system_scope: half} | system_scope can only be "all"
+{insecure: 'True'} | not to be verified.*--os-cacert
+{verify: 'false'} | not to be verified
+{auth_type: v3websso} | auth_type "(\w+)".*application credential create.*OS_TOKEN.*login --oidc`);
 for (const [settings, message] of REFUSED)
-  t.test(`${JSON.stringify(settings)} is refused, and the error says what to do`, async (t) => {
-    const given = Object.entries({ ...AT, ...ALICE, ...settings }).filter(([, value]) => value !== '');
-    t.throws(() => planLogin(Object.fromEntries(given)), { message });
+  t.test(`${settings} is refused, and the error says what to do`, async (t) => {
+    const given = withoutNull({ ...AT, ...ALICE, ...parse(settings) });
+    t.throws(() => planLogin(given), { message: new RegExp(message) });
   });

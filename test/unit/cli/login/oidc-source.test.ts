@@ -5,6 +5,7 @@ import { readOidcFlags } from '../../../../src/cli/login/oidc-settings.ts';
 import { createOidcSource } from '../../../../src/cli/login/oidc-source.ts';
 import { createFakeTerminal } from '../../../support/fake-terminal.ts';
 import { type ScriptedProvider, startScriptedProvider } from '../../../support/oidc/scripted-provider.ts';
+import { eachRow } from '../../../support/rows.ts';
 
 const NEEDED = ['--issuer-url', 'https://login.example.com', '--client-id', 'kubernetes'];
 
@@ -47,16 +48,17 @@ t.test('the options in a kubeconfig are read', async (t) => {
 });
 
 t.test('invalid options are refused', async (t) => {
-  const wrong: [RegExp, string[]][] = [
-    [/^--issuer-url must be https/, ['--issuer-url', 'http://login.example.com']],
-    [/^--issuer-url must be without user/, ['--issuer-url', 'https://a:b@login.example.com']],
-    [/^--listen-port is no port: "65536"/, ['--listen-port', '65536']],
-    [/^--extra-param must be NAME=VALUE/, ['--extra-param', 'offline']],
-    [/^--extra-param cannot set redirect_uri/, ['--extra-param', 'redirect_uri=https://evil.example']],
-    [/^--redirect-uri must be http:\/\/127/, ['--redirect-uri', 'https://evil.example/']],
-    [/^the port of --redirect-uri is said with/, ['--redirect-uri', 'http://localhost:8000/']],
-  ];
-  for (const [message, words] of wrong) t.throws(() => read(...words), { message }, words.join(' '));
+  await eachRow(
+    `
+    --issuer-url http://login.example.com | ^--issuer-url must be https
+    --issuer-url https://a:b@login.example.com | ^--issuer-url must be without user
+    --listen-port 65536 | ^--listen-port is no port: "65536"
+    --extra-param offline | ^--extra-param must be NAME=VALUE
+    --extra-param redirect_uri=https://evil.example | ^--extra-param cannot set redirect_uri
+    --redirect-uri https://evil.example/ | ^--redirect-uri must be http://127
+    --redirect-uri http://localhost:8000/ | ^the port of --redirect-uri is said with`,
+    (words, message) => t.throws(() => read(...words.split(' ')), { message: new RegExp(message) }, words),
+  );
   t.throws(() => createOidcSource({}, {}), { message: '--issuer-url is required with --oidc' });
 });
 

@@ -180,8 +180,3 @@ t.test('a version that cannot be read because of a fault stays listed', async (t
   const { get } = withSystem({ '/apis/ops.io/v1?tenant=acme': { status: 500, body: {} } });
   t.same(namesOf(await get('/apis')), ['apps', 'ops.io', 'shared.io', 'stonegate.dev']);
 });
-
-t.test('if the API server refuses discovery to Stonegate, the client gets 503', async (t) => {
-  const { get } = discovery(() => ({ status: 403, body: {} }));
-  await t.rejects(get('/apis'), { code: 'UpstreamRefusedCredential', http: 503 });
-});

@@ -90,13 +90,6 @@ t.test('every problem of a policy file is reported with its place in both files'
   ]);
 });
 
-t.test('a policy file that does not parse is named with line and column in that file', async (t) => {
-  const trailing = '[{"users":{"roles":["a"],"projects":["p"]}},\n]';
-  t.same(filesProblems('policy: { file: p }', trailing), [
-    'webhook.policy.file: p: the file (line 2, column 1): is no usable JSON: it is not JSON',
-  ]);
-});
-
 t.test('a sync file that creates objects requires a credential for it', async (t) => {
   const sync = 'sync: { file: s }';
   const content = 'data-types-to-sync: [projects]';
