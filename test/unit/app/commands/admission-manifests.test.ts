@@ -4,9 +4,6 @@ import { parseAllDocuments } from 'yaml';
 import { manifests } from '../../../../src/app/commands/manifests.ts';
 import { isReviewPath } from '../../../../src/features/admission/registered-writes.ts';
 import { readRegistration } from '../../../../src/features/cross-tenant/read-policy-object.ts';
-import { createTenantAdmission } from '../../../../src/tenancy/admission-tenants.ts';
-import { TENANCY_FACTS } from '../../../../src/tenancy/facts.ts';
-import { ALICE, admissionRequest } from '../../../support/admission-reviews.ts';
 import { printedIO } from '../../../support/printed-io.ts';
 import { createAuthority } from '../../../support/tls/authority.ts';
 
@@ -185,33 +182,4 @@ t.test('a Deployment whose probes could not reach the admin listener is refused'
 
 t.test('a usage error is refused', async (t) => {
   t.match(await print(t, 'shared', '--url', 'http://stonegate'), { code: 2, stderr: /--url expects/ });
-});
-
-t.test('arktos: `tenant: system` in an object never exempts a user of another tenant', async (t) => {
-  const { documents } = await print(t, 'arktos', ...URL);
-  const { reviewedTenant } = createTenantAdmission(
-    { facts: TENANCY_FACTS.arktos, systemTenant: 'system' },
-    { users: [], namespaces: [] },
-  );
-  const rules: {
-    apiGroups: string[];
-    resources: string[];
-    operations: ('CREATE' | 'UPDATE' | 'DELETE')[];
-  }[] = documents
-    .filter(isAdmission)
-    .flatMap(({ webhooks }) => webhooks)
-    .flatMap(({ rules }) => rules);
-  const object = { metadata: { name: 'x', tenant: 'system' } };
-  for (const { apiGroups, resources, operations } of rules)
-    for (const registered of resources)
-      for (const operation of operations) {
-        const [resource = '', subresource = ''] = registered.split('/');
-        const request = { operation, group: apiGroups[0] ?? '', resource, subresource, object };
-        t.match(
-          reviewedTenant(admissionRequest({ ...request, user: ALICE })),
-          { isTenants: true, byTenant: true, tenant: 'acme' },
-          `${operation} ${registered}`,
-        );
-      }
-  t.ok(rules.length > 5);
 });
