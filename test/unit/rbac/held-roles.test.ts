@@ -51,6 +51,8 @@ t.test('if groups depend on the namespace, a role counts where its group counts'
     ...rbacObjects(`
       ClusterRole reader: get * ${RBAC}
       ClusterRole auditor
+      ClusterRole outsider
+      Role p5/local
       Role p3/local
       Role p2/local
       Role p1/local
@@ -58,18 +60,21 @@ t.test('if groups depend on the namespace, a role counts where its group counts'
       ClusterRoleBinding reader-too: ClusterRole/reader to Group member
       ClusterRoleBinding auditor: ClusterRole/auditor to Group member
       RoleBinding p1/local: Role/local to Group member
-      RoleBinding p1/outside: Role/local to Group outside
+      RoleBinding p1/outside: ClusterRole/outsider to Group outside
       RoleBinding p2/local: Role/local to Group member
-      RoleBinding p3/local: Role/local to Group outside`),
+      RoleBinding p3/local: Role/local to Group outside
+      RoleBinding p5/local: Role/local to Group outside`),
   );
   const cluster = rbacUser('alice');
   const other = rbacUser('alice', ['outside']);
-  const namespaces = new Map([['p1', rbacUser('alice', ['member'])]]);
+  const member = rbacUser('alice', ['member']);
+  const namespaces = new Map(['p1', 'p4'].map((name) => [name, member]));
   const local = { kind: 'Role', name: 'local', everywhere: false };
   t.strictSame(heldRoles(index, { cluster, other, namespaces }).roles, [
-    { kind: 'ClusterRole', name: 'auditor', everywhere: false, namespaces: ['p1'] },
+    { kind: 'ClusterRole', name: 'auditor', everywhere: false, namespaces: ['p1', 'p4'] },
     { ...local, namespaces: ['p1'] },
     { ...local, namespaces: ['p3'] },
+    { ...local, namespaces: ['p5'] },
     { kind: 'ClusterRole', name: 'reader', everywhere: true, namespaces: [] },
   ]);
 });
