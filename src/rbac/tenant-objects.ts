@@ -120,8 +120,9 @@ export class TenantObjects {
       return;
     }
     this.#tooLarge.delete(object);
-    if (isBinding(object)) this.#deleteBinding(object);
-    else this.#roles.delete(object.namespace, object.name);
+    const objects = isBinding(object) ? this.#bindings : this.#roles;
+    objects.delete(object.namespace, object.name);
+    if (isBinding(object)) this.#unlink(object);
   }
 
   /** @returns the binding that it replaces */
@@ -139,13 +140,6 @@ export class TenantObjects {
     if (bound === undefined) this.#byRole.put(namespace, binding.roleRef.name, [binding]);
     else insertBinding(bound, binding);
     return known;
-  }
-
-  #deleteBinding({ namespace, name }: StoredBinding): void {
-    const known = this.#bindings.get(namespace, name);
-    if (known === undefined) return;
-    this.#bindings.delete(namespace, name);
-    this.#unlink(known);
   }
 
   #unlink(binding: StoredBinding): void {

@@ -69,8 +69,11 @@ t.test('if the API server has no tenants, the whole index is off', async (t) => 
 t.test('the index is on again once all resources have been listed again and everything fits', async (t) => {
   const few = roles('acme', 'a');
   const { index, resets, changed } = bounded(8, ...roles('acme', 'a', 'b'));
+  const earlier = index.beginList('clusterrolebindings', nextRevision());
   putRole(index, 'acme', 'c');
+  earlier.end();
   putRole(index, 'acme', 'd');
+  index.beginList('clusterrolebindings', nextRevision());
   t.equal(index.size, 0, 'an event alone does not turn the index on');
   for (const resource of INDEXED_RESOURCES) {
     t.ok(index.isOff('acme'));
@@ -86,6 +89,31 @@ t.test('the index is on again once all resources have been listed again and ever
   t.strictSame(changed, []);
   putRole(index, 'acme', 'b');
   t.equal(index.countOf('roles'), 2, 'events are followed again');
+});
+
+t.test('every text that a tenant can write takes its bytes of the bound', async (t) => {
+  const texts: readonly ((text: string) => StoredObject)[] = [
+    (text) => namespace(text),
+    (text) => namespace('a', { labels: { [text]: '' } }),
+    (text) => role(`n`, text, []),
+    (text) => ({ ...role('n', 'a', []), labels: { a: text } }),
+    (text) => clusterRole('a', [], { aggregates: [{ matchLabels: { a: text } }] }),
+    (text) => roleBinding('n', text, 'Role/a', []),
+    (text) => roleBinding('n', 'a', `Role/${text}`, []),
+    ...['User', 'Group', 'ServiceAccount', 'Other'].flatMap((kind) => [
+      (text: string) => roleBinding('n', 'a', 'Role/a', [{ kind, name: text, namespace: '' }]),
+      (text: string) => roleBinding('n', 'a', 'Role/a', [{ kind, name: '', namespace: text }]),
+    ]),
+    ...(['verbs', 'apiGroups', 'resources', 'resourceNames', 'nonResourceURLs'] as const).map(
+      (field) => (text: string) => role('n', 'a', [RULE, { ...RULE, [field]: [text] }]),
+    ),
+  ];
+  for (const [at, of] of texts.entries())
+    for (const [text, bytes] of [
+      ['x', 1],
+      ['世', 2],
+    ] as const)
+      t.ok(sizeOf(of(text.repeat(1_000))) - sizeOf(of('')) >= 1_000 * bytes, `${at} ${text}`);
 });
 
 t.test(

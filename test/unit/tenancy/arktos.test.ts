@@ -96,22 +96,13 @@ for (const target of ['/api/v1/status', '/api/v1/finalize/x', '/apis/example.com
     t.throws(() => routeOf(target), { code: 'PathForbidden' }),
   );
 
-for (const [query, expected] of [
-  ['tenant=globex', 'tenant=acme'],
-  ['tenant&ten%61nt=x&&TENANT=y', 'tenant=acme'],
-] as const)
-  t.test(`discovery with ?${query} is requested with ?${expected}`, async (t) =>
-    t.strictSame(routeOf(`/apis?${query}`), {
-      kind: 'discovery',
-      path: '/apis',
-      query: expected,
-      reduce: 'groups',
-    }),
-  );
-
-t.test('a client’s tenant parameter is also removed from paths for which Stonegate sends none', async (t) =>
-  t.match(routeOf('/api/v1?tenant=globex&timeout=1s'), { kind: 'discovery', query: '' }),
-);
+t.test('discovery is requested with the user’s tenant, and with nothing that the client sends', async (t) => {
+  for (const query of ['tenant=globex', 'tenant&ten%61nt=x&&TENANT=y&timeout=1s']) {
+    const discovery = { kind: 'discovery', path: '/apis', query: 'tenant=acme', reduce: 'groups' };
+    t.strictSame(routeOf(`/apis?${query}`), discovery);
+    t.match(routeOf(`/api/v1?${query}`), { kind: 'discovery', query: '' });
+  }
+});
 
 t.test('lists of resources are reduced, and other documents are not', async (t) => {
   t.match(routeOf('/api/v1'), { reduce: 'resources' });
@@ -163,6 +154,24 @@ for (const target of [
 t.test('a user of the system tenant may create self reviews too', async (t) => {
   const target = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
   t.match(routeOf(target, { method: 'POST', as: operator }), { kind: 'self-review', path: target });
+});
+
+t.test('anonymous users and users with a token of the API server visit no other tenant', async (t) => {
+  const anonymous: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
+  for (const identity of [anonymous, upstreamIdentity('acme:alice')])
+    t.equal(mode.guests?.visitorOf(identity), undefined);
+});
+
+t.test('a kind may be shared by all tenants if no API server has it built in', async (t) => {
+  const shared = (target: string, tenant = 'acme') => {
+    const info = readRequestInfo('GET', target, mode.facts);
+    return info.isResourceRequest && mode.mayBeShared?.(info, toTenantName(tenant));
+  };
+  t.ok(shared('/apis/example.com/v1/widgets'));
+  t.ok(shared('/apis/apps/v1/widgets'), 'a kind of another server in a group of the API server');
+  t.notOk(shared('/apis/example.com/v1/widgets', 'system'), 'users of the system tenant need a right to all');
+  for (const builtIn of ['/api/v1/pods', '/apis/apps/v1/deployments', '/apis/stonegate.dev/v1/selfidentity'])
+    t.notOk(shared(builtIn), builtIn);
 });
 
 t.test('D319 no identity source gives a name that a guest from another tenant could have', async (t) => {

@@ -7,15 +7,19 @@ import { createSharedMode } from '../../../src/tenancy/shared.ts';
 const arktos = createArktosMode({ systemTenant: 'system', domains: {} });
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: ['token:'] });
 
-function userOf(mode: typeof arktos, changes: Partial<LocalSubject> = {}) {
+function identityOf(changes: Partial<LocalSubject> = {}): Identity {
   const subject: LocalSubject = {
     ...{ kind: 'local', usernamePrefix: 'token:', groupsPrefix: 'file:', tenant: 'acme' },
     ...{ name: 'alice', groups: ['dev', 'dev'], ...changes },
   };
-  const identity: Identity = {
+  return {
     ...{ authenticator: 'token-file', subject, tenantOrigin: { from: 'issuer', tenant: subject.tenant } },
     ...{ uid: '1', groups: [], extra: {}, expiresAt: Number.POSITIVE_INFINITY, auditAnnotations: {} },
   };
+}
+
+function userOf(mode: typeof arktos, changes?: Partial<LocalSubject>) {
+  const identity = identityOf(changes);
   const { username, groups } = mode.userOf(identity, mode.tenantOf(identity));
   return [username, ...groups];
 }
@@ -29,6 +33,10 @@ t.test('the tenant is in the names only if the API server does not read it from 
       ...[`stonegate:tenant:${tenant}`, everybody],
     ]);
 });
+
+t.test('in another tenant the user is known by the same name and groups as at home', async (t) =>
+  t.same(arktos.guests?.visitorOf(identityOf()), { name: 'token:alice', groups: ['file:dev'] }),
+);
 
 t.test('names of the cluster, of Keystone and of Stonegate are refused, whatever the prefix', async (t) => {
   const bare = { usernamePrefix: '', groupsPrefix: '' };

@@ -15,14 +15,6 @@ function recorded(file: string): { groupVersion: string; resources: { name: stri
   return JSON.parse(readFileSync(url, 'utf8')).response.body;
 }
 
-t.test('the named cluster-scoped resources are removed, with their subresources', async (t) => {
-  const list = {
-    groupVersion: 'v1',
-    resources: ['pods', 'nodes', 'nodes/status', 'nodesx'].map((name) => ({ name })),
-  };
-  t.strictSame(names(list), ['pods', 'nodesx']);
-});
-
 t.test(
   'a readable cluster-scoped resource stays with the verbs that work, without its subresources',
   async (t) => {

@@ -6,7 +6,7 @@ import {
   readRegistration,
   readTenant,
 } from '../../../../src/features/cross-tenant/read-policy-object.ts';
-import { eachRow } from '../../../support/rows.ts';
+import { eachRow, linesOf } from '../../../support/rows.ts';
 
 const RULE = {
   apiGroups: ['tenancy.stonegate.dev'],
@@ -24,6 +24,12 @@ t.test('the webhook counts from the creation of its configuration', async (t) =>
   const anything = parse('{namespaceSelector: {}, objectSelector: {}, matchConditions: []}');
   for (const webhook of [{}, anything])
     t.same(readRegistration(registration(webhook)), { registered: true, since });
+  for (const every of linesOf(`
+    {operations: ['*']}
+    {apiGroups: ['*']}
+    {resources: ['*']}
+    {resources: ['*/*']}`))
+    t.match(readRegistration(registration({ rules: [{ ...RULE, ...parse(every) }] })), { registered: true });
   const two = [
     { ...RULE, operations: ['CREATE'] },
     { ...RULE, operations: ['UPDATE', 'DELETE'] },
@@ -48,6 +54,7 @@ t.test('a webhook that does not see each policy checks nothing', async (t) => {
     `
     does not see updates | {operations: [CREATE]}
     is for another group | {apiGroups: [example.com]}
+    is for another version | {apiVersions: [v2]}
     is for subresources | {resources: [crosstenantpolicies/status]}
     is for one scope | {scope: Namespaced}`,
     (what, rule) => {
