@@ -5,6 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { check } from '../../src/app/commands/check.ts';
 import { freePort } from '../support/free-port.ts';
 import { BRIDGE } from '../support/keystone/bridge.ts';
@@ -107,14 +108,12 @@ t.test(
   async (t) => {
     const testbed = await setUp(t);
     const { directory } = testbed.keystone;
-    const sections = {
-      bindings: { credential: { tokenFile: 'cache.key' } },
-      admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-      quota: {
-        default: { pods: '10' },
-        keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods', services: 'ports' } },
-      },
-    };
+    const sections: Record<string, object> = parse(`
+      bindings: {credential: {tokenFile: cache.key}}
+      admission: {bind: 127.0.0.1:0, tls: {certFile: tls.crt, keyFile: tls.key}}
+      quota:
+        default: {pods: '10'}
+        keystoneLimits: {service: kubernetes, resources: {pods: pods, services: ports}}`);
     const limitErrors = async () =>
       (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
 
@@ -190,11 +189,11 @@ t.test('an issuer', async (t) => {
   const testbed = await setUp(t);
   const other = await startScriptedProvider();
   t.teardown(() => other.close());
-  const jwt = (url: string) => ({
-    issuer: { url, audiences: ['kubernetes'] },
-    claimMappings: { username: { claim: 'sub', prefix: 'a:' } },
-    tenant: { value: 'acme' },
-  });
+  const jwt = (url: string) =>
+    parse(`
+    issuer: {url: ${url}, audiences: [kubernetes]}
+    claimMappings: {username: {claim: sub, prefix: 'a:'}}
+    tenant: {value: acme}`);
   const path = 'authentication.jwt[0].issuer';
 
   await t.test('that names itself differently is a warning', async (t) => {

@@ -9,13 +9,8 @@ import { rule } from '../support/policy-rule.ts';
 const FIRST_WITH_WHOAMI = 27;
 const READING = [rule('get,list', 'pods')];
 const ACTING = [
-  {
-    verbs: ['impersonate'],
-    apiGroups: [''],
-    resources: ['users'],
-    resourceNames: ['acme:reader', 'acme:zoë'],
-  },
-  { verbs: ['impersonate'], apiGroups: [''], resources: ['groups'], resourceNames: ['readers'] },
+  { ...rule('impersonate', 'users'), resourceNames: ['acme:reader', 'acme:zoë'] },
+  { ...rule('impersonate', 'groups'), resourceNames: ['readers'] },
   rule('impersonate', 'uids,userextras/example.com/reason', 'authentication.k8s.io'),
 ];
 

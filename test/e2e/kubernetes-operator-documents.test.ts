@@ -2,6 +2,7 @@
  * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
  * at a real kube-apiserver. The cluster has no nodes: the test does what a running pod would do.
  */
+
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
@@ -9,6 +10,7 @@ import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
+import { patched } from '../support/https-client.ts';
 import { BRIDGE } from '../support/keystone/bridge.ts';
 import {
   type Kubernetes,
@@ -209,11 +211,11 @@ async function podSucceeds(kubernetes: Kubernetes, path: string) {
     name = items[0]?.metadata.name ?? '';
     return name !== '';
   });
-  await kubernetes.ask(kubernetes.admin, `${path}/${name}/status`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/merge-patch+json' },
-    body: JSON.stringify({ status: { phase: 'Succeeded' } }),
-  });
+  await kubernetes.ask(
+    kubernetes.admin,
+    `${path}/${name}/status`,
+    patched({ status: { phase: 'Succeeded' } }),
+  );
 }
 
 t.test(

@@ -1,6 +1,7 @@
 /** When a user's access ends, some kubectl commands end with an error and others without one. */
 import { once } from 'node:events';
 import t from 'tap';
+import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl } from '../support/kubectl-users.ts';
 
@@ -16,13 +17,13 @@ for (const binary of binaries)
         configuration: { server: { http2 }, limits: { streams: { recheck: '200ms' } } },
       });
       const { keystone, keystoneToken, configure, app, log } = everybody.stonegate;
-      await configure({
-        server: { http2 },
-        authentication: {
-          keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s', cacheTTL: '50ms' },
-        },
-        limits: { streams: { recheck: '200ms' } },
-      });
+      await configure(
+        parse(`
+        server: {http2: ${http2}}
+        authentication:
+          keystone: {url: ${keystone.url}, caFile: ca.crt, timeout: 60s, cacheTTL: 50ms}
+        limits: {streams: {recheck: 200ms}}`),
+      );
       await app.reload();
       log.append('first line');
       const alice = everybody.as(binary, keystoneToken('alice'));

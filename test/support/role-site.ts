@@ -2,14 +2,16 @@
  * Stonegate in a testbed in which the projects `web` and `api` of acme have namespaces of the same names,
  * `erin` is a member of web, roles are cached for a second, and the service user may list everything.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { BRIDGE } from './keystone/bridge.ts';
+import { rule } from './policy-rule.ts';
 import { startStonegate } from './stonegate.ts';
 import type { Mode } from './testbed.ts';
 
-const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
+const CONFIGMAPS = [rule('*', 'configmaps')];
 
 export interface RoleSiteOptions {
   readonly mode?: Mode;
