@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { check } from '../../src/app/commands/check.ts';
 import { freePort } from '../support/free-port.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
 import { printedBy } from '../support/printed-io.ts';
@@ -42,10 +42,8 @@ async function withService(
   more: object = {},
   sections: Record<string, object> = {},
 ) {
-  const { directory, url } = keystone;
-  const user = directory.user('Default', 'bridge');
-  for (const role of roles) directory.assign(user, role, { system: true });
-  await writeFile(join(dirname(configFile), 'bridge-password'), user.password);
+  const { url } = keystone;
+  await admitBridge(keystone, configFile, roles);
   await configure({
     ...sections,
     authentication: { keystone: { url, caFile: 'ca.crt', serviceCredential: BRIDGE, ...more }, jwt: [] },

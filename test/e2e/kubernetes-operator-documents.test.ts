@@ -11,7 +11,7 @@ import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { patched } from '../support/https-client.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import {
   type Kubernetes,
   type KubernetesOptions,
@@ -345,9 +345,7 @@ t.test('other pages for operators', { skip }, async (t) => {
 
   await t.test('docs/bindings.md', async (t) => {
     const { keystone } = testbed;
-    const bridge = keystone.directory.user('Default', 'bridge');
-    for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
-    writeFileSync(join(folder, 'bridge-password'), bridge.password);
+    await admitBridge(keystone, testbed.configFile);
     await testbed.configure({
       upstream: {
         server: kubernetes.url,

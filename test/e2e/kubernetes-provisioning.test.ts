@@ -10,7 +10,7 @@ import { sync } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { posted } from '../support/https-client.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { includes, type ResourceRule as Rule, single } from '../support/kubernetes/rules.ts';
 import {
@@ -40,11 +40,9 @@ async function start(t: Test) {
   // This binding would let all users review their own access.
   await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/system:basic-user`);
   const { configFile, keystone } = stonegate;
-  const bridge = keystone.directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
+  await admitBridge(keystone, configFile);
   for (const role of ['admin', 'reader']) keystone.directory.role(role);
   const folder = dirname(configFile);
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
   const configure = (changes: object) =>
     stonegate.configure({
       upstream: {
