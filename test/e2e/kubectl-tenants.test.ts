@@ -3,15 +3,13 @@
  */
 
 import t from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import { rule } from '../support/policy-rule.ts';
 
 const CONFIGURATION = { access: { index: true }, tenancy: { mode: 'arktos', domains: { ops: 'system' } } };
-const binaries = findKubectls();
-
-if (binaries.length === 0) t.test('kubectl and tenants', { skip: NO_KUBECTL }, async () => {});
-else
+const binaries = kubectlsOrSkip(t, 'kubectl and tenants');
+if (binaries.length > 0)
   t.test('kubectl and tenants', async (t) => {
     const users = await startForKubectl(t, { configuration: CONFIGURATION });
     const { stonegate } = users;

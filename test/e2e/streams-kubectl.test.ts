@@ -2,14 +2,13 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { parse } from 'yaml';
-import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl } from '../support/kubectl-users.ts';
 
 /** From this minor version on, kubectl exec uses WebSocket. */
 const EXEC_BY_WEBSOCKET = 30;
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and the end of access', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl and the end of access');
 for (const binary of binaries)
   for (const http2 of [true, false])
     t.test(`when access ends, ${binary.split('/').at(-1)} over HTTP/${http2 ? 2 : 1.1} exits`, async (t) => {
