@@ -57,14 +57,8 @@ async function start(t: Test, release: Release): Promise<Place> {
   return {
     ...site,
     token,
-    kubectl(binary) {
-      const kubectl = createKubectl(t, binary, {
-        server: stonegate.url,
-        ca: stonegate.authority.cert,
-        token,
-      });
-      return kubectl;
-    },
+    kubectl: (binary) =>
+      createKubectl(t, binary, { server: stonegate.url, ca: stonegate.authority.cert, token }),
     async names(path) {
       const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
       return list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);

@@ -47,10 +47,8 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   await site.letWork('lab', 'acme:alice');
   await addRunningPod(t, kubernetes, 'acme', 'web');
   const address = { server: stonegate.url, ca: stonegate.authority.cert };
-  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) => {
-    const kubectl = createKubectl(t, binary, { ...address, token });
-    return kubectl;
-  };
+  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) =>
+    createKubectl(t, binary, { ...address, token });
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));
   t.teardown(() => rmSync(files, { recursive: true }));
   /** Writes a kubeconfig with a new token of alice. */
