@@ -2,9 +2,12 @@
  * A cluster as large as the RBAC index is built for: 10,000 namespaces, 100,000 bindings, 1,000 cluster
  * roles, and users in up to 200 groups. The same in every run.
  */
+
+import { parse } from 'yaml';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser } from '../../src/rbac/attributes.ts';
+import { rule } from '../support/policy-rule.ts';
 
 export const SIZE = { namespaces: 10_000, bindingsPerNamespace: 10, clusterRoles: 1_000, groups: 200 };
 
@@ -15,21 +18,16 @@ export const namespaceName = (number: number): string => `project-${String(numbe
 const projectGroup = (number: number, role: string): string => `keystone:project:${id(number)}:role:${role}`;
 
 /** kube-apiserver writes into every object who set which of its fields. */
-const MANAGED_FIELDS = [
-  {
-    manager: 'stonegate',
-    operation: 'Update',
-    apiVersion: 'v1',
-    time: '2026-01-01T00:00:00Z',
-    fieldsType: 'FieldsV1',
-    fieldsV1: {
-      'f:metadata': {
-        'f:annotations': { '.': {}, 'f:stonegate.dev/project-name': {}, 'f:stonegate.dev/domain-id': {} },
-        'f:labels': { '.': {}, 'f:app.kubernetes.io/managed-by': {}, 'f:stonegate.dev/project-id': {} },
-      },
-    },
-  },
-];
+const MANAGED_FIELDS: readonly object[] = parse(`
+  - manager: stonegate
+    operation: Update
+    apiVersion: v1
+    time: 2026-01-01T00:00:00Z
+    fieldsType: FieldsV1
+    fieldsV1:
+      f:metadata:
+        f:annotations: {.: {}, f:stonegate.dev/project-name: {}, f:stonegate.dev/domain-id: {}}
+        f:labels: {.: {}, f:app.kubernetes.io/managed-by: {}, f:stonegate.dev/project-id: {}}`);
 
 /** A resource and the pages of its list, as the API server sends them. */
 export type ListTexts = Readonly<Record<IndexedResource, readonly string[]>>;
@@ -133,19 +131,19 @@ function namespaceOf(metadata: { labels: object }, at: number): object {
 /** `role-0` administers, `role-1` edits, `role-2` reads; the others are those of applications. */
 function rulesOf(at: number): PolicyRule[] {
   const kinds = ['pods', 'services', 'configmaps', 'secrets', 'events'];
-  if (at === 0) return [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+  if (at === 0) return [rule('*', '*', '*')];
   const verbs =
     at === 2 ? ['get', 'list', 'watch'] : ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];
   if (at < 3)
     return [
       { verbs, apiGroups: [''], resources: kinds },
       { verbs, apiGroups: ['apps'], resources: ['deployments', 'statefulsets', 'replicasets'] },
-      { verbs: ['get'], apiGroups: [''], resources: ['namespaces'] },
+      rule('get', 'namespaces'),
     ];
   return [
     { verbs: ['get', 'list', 'watch'], apiGroups: [`app-${at}.example.com`], resources: [`kind-${at}`] },
     { verbs: ['update', 'patch'], apiGroups: [`app-${at}.example.com`], resources: [`kind-${at}/status`] },
-    { verbs: ['create', 'patch'], apiGroups: [''], resources: ['events'] },
+    rule('create,patch', 'events'),
   ];
 }
 

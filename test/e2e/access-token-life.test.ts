@@ -2,6 +2,7 @@
  * The life of an access token at two replicas: it is created, rotated and revoked, an operator deletes or
  * edits it, and the API server is down.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
@@ -10,11 +11,12 @@ import { newSecret } from '../../src/identity/secret-token.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { type JsonObject, objectAt } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
-import { createHttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, posted } from '../support/https-client.ts';
 import { openExec } from '../support/open-exec.ts';
 import { openRequest } from '../support/open-request.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startReplica } from '../support/stonegate.ts';
-import { createTokenClient, madeToken, posted, TOKENS } from '../support/token-client.ts';
+import { createTokenClient, madeToken, TOKENS } from '../support/token-client.ts';
 import { startTokenStandIn, type TokenStandInOptions } from '../support/token-standin.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
@@ -79,7 +81,7 @@ t.test('a token with fields of wrong types, or with others, is not created', asy
   for (const spec of [
     { scopes: ['read'], everything: true },
     { scopes: 'read' },
-    { rules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }] },
+    { rules: [rule('get', 'pods')] },
   ])
     t.match(await post(alice, spec), { status: 400 }, JSON.stringify(spec));
   t.match(await post(alice, { scopes: ['+exec'] }), { status: 422, body: /spec.scopes/ });

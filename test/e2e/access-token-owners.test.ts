@@ -2,15 +2,18 @@
  * An access token follows its owner: within a second it loses what its owner loses at Keystone, at their
  * issuer or in the configuration, and it regains that when its owner does.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { timestamp } from '../../src/lib/go-time.ts';
 import { eventually } from '../support/eventually.ts';
-import { createHttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, posted } from '../support/https-client.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
+import { rule } from '../support/policy-rule.ts';
 import { createAuthority } from '../support/tls/authority.ts';
-import { madeToken, posted, TOKENS } from '../support/token-client.ts';
+import { madeToken, TOKENS } from '../support/token-client.ts';
 import { startTokenStandIn, type TokenStandIn } from '../support/token-standin.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
@@ -38,7 +41,7 @@ t.test(
     directory.assign(erin, 'member', { project });
     const { seed } = site.apiServer;
     seed.namespace('web', { tenant: 'acme' });
-    seed.clusterRole('reader', [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }], {
+    seed.clusterRole('reader', [rule('*', 'configmaps')], {
       tenant: 'acme',
     });
     seed.roleBinding('members', 'reader', [`group:keystone:project:${project.id}:role:member`], {
@@ -62,14 +65,12 @@ t.test(
   async (t) => {
     const issuer = await startSigningIssuer();
     t.teardown(() => issuer.down());
-    const jwt = {
-      issuer: { url: issuer.url, audiences: ['kubernetes'] },
-      claimMappings: {
-        username: { claim: 'sub', prefix: 'oidc:' },
-        groups: { claim: 'groups', prefix: 'oidc:' },
-      },
-      tenant: { value: 'acme' },
-    };
+    const jwt = parse(`
+      issuer: {url: ${issuer.url}, audiences: [kubernetes]}
+      claimMappings:
+        username: {claim: sub, prefix: 'oidc:'}
+        groups: {claim: groups, prefix: 'oidc:'}
+      tenant: {value: acme}`);
     const site = await startTokenStandIn(t);
     const { authentication } = site.base;
     const withIssuer = { authentication: { ...authentication, jwt: [jwt] } };

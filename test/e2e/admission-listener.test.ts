@@ -2,9 +2,10 @@
  * The admission webhook within `stonegate serve`: a listener of its own, which serves only reviews and its
  * readiness, requires a client certificate if a CA is configured for them, and follows the configuration.
  */
+
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { createHttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, posted } from '../support/https-client.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
 
@@ -31,12 +32,7 @@ function client(t: Test, { app, authority }: RunningStonegate, certificate?: Key
       const userInfo = { username: 'acme:alice', groups: ['system:authenticated'] };
       const request = { uid, operation: 'CREATE', resource: of, namespace: 'default', userInfo, object };
       const review = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', request };
-      const headers = { 'content-type': 'application/json' };
-      const reply = await ask(undefined, path, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify(review),
-      });
+      const reply = await ask(undefined, path, posted(review));
       const { response }: { response: { uid: string; allowed: boolean } } = JSON.parse(reply.body);
       t.match({ status: reply.status, uid: response.uid }, { status: 200, uid });
       return response.allowed;

@@ -3,11 +3,13 @@
  * clients bypass Stonegate: service accounts of a tenant, and controllers of the system, whose names every
  * tenant can give to accounts of its own.
  */
+
 import t, { type Test } from 'tap';
 import { startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { createApiServer } from '../support/apiserver/api-server.ts';
 import { textAt } from '../support/apiserver/json.ts';
 import { printedManifests } from '../support/manifests.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -109,7 +111,7 @@ t.test(
     const nameOf = (role: (typeof printed)[number]) =>
       textAt(JSON.parse(JSON.stringify(role.metadata)), 'name');
     t.equal(printed.length, 5);
-    const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    const all = [rule('*', '*', '*')];
     seed.clusterRole('stonegate:read', all, { tenant: 'acme' });
     for (const role of printed) {
       const name = nameOf(role);

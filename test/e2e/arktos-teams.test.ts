@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import t from 'tap';
 import { prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { rule } from '../support/policy-rule.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
-import { posted } from '../support/token-client.ts';
+
 import { startTokenStandIn } from '../support/token-standin.ts';
 
 const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';
@@ -42,9 +43,8 @@ t.test('the system tenant has no members: their roles would count in every tenan
       { spec: { namespace: 'default', role: 'read' } },
     ],
   ] as const) {
-    const body = JSON.stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object });
-    const headers = { 'content-type': 'application/json' };
-    const answer = await stonegate.ask(alice, path, { method: 'POST', headers, body });
+    const made = posted({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object });
+    const answer = await stonegate.ask(alice, path, made);
     t.equal(answer.status, 403, answer.body);
     t.match(answer.body, /applies in the namespace of that name of every tenant/, kind);
   }
@@ -69,11 +69,7 @@ t.test('a team gives its members rights in its own tenant alone', async (t) => {
   const pods = async (token: string) =>
     (await stonegate.ask(token, '/api/v1/namespaces/default/pods')).status;
   const post = (token: string, kind: string, path: string, object: object) =>
-    stonegate.ask(token, path, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object }),
-    });
+    stonegate.ask(token, path, posted({ apiVersion: 'stonegate.dev/v1alpha1', kind, ...object }));
 
   t.equal(await pods(carol), 403);
   const team = { metadata: { name: 'web' }, spec: { members: ['carol', 'globex:bob'] } };

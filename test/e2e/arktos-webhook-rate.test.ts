@@ -2,11 +2,13 @@
  * Arktos calls each URL of a webhook at most five times a second, for all writers together. With the
  * admission webhook, a tenant's write still waits for no more than two writes of another tenant's flood.
  */
+
 import t from 'tap';
 import { registerServedWebhook } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { freePort } from '../support/free-port.ts';
+import { posted } from '../support/https-client.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -32,8 +34,7 @@ t.test(
     const [alice, bob] = [keystoneToken('alice'), keystoneToken('bob')];
     let ended = 0;
     const create = async (token: string, path: string, object: object) => {
-      const headers = { 'content-type': 'application/json' };
-      const { status } = await ask(token, path, { method: 'POST', headers, body: JSON.stringify(object) });
+      const { status } = await ask(token, path, posted(object));
       ended += 1;
       return status;
     };

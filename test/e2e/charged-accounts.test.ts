@@ -2,15 +2,17 @@
  * What users cause is charged to their tenant: it does not wait for the connections of Stonegate's own, which
  * quota reviews, leases and controllers use. Here all of these are in use, and one more request waits.
  */
+
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { stringify } from 'yaml';
 import { eventually } from '../support/eventually.ts';
-import { createHttpsClient } from '../support/https-client.ts';
+import { createHttpsClient, posted } from '../support/https-client.ts';
+import { rule } from '../support/policy-rule.ts';
 import { createAuthority } from '../support/tls/authority.ts';
-import { posted } from '../support/token-client.ts';
+
 import { startTokenStandIn } from '../support/token-standin.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 
@@ -37,7 +39,7 @@ async function start() {
       },
     },
     async prepare({ apiServer: { seed }, configFile }) {
-      const all = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+      const all = [rule('*', '*', '*')];
       seed.clusterRole('everything', all, { tenant: 'acme' });
       seed.clusterRoleBinding('admins', 'everything', ['user:acme:alice'], { tenant: 'acme' });
       await writeFile(join(dirname(configFile), 'hook-ca.crt'), hookAuthority.cert);

@@ -5,9 +5,10 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { check } from '../../src/app/commands/check.ts';
 import { freePort } from '../support/free-port.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import { missingKeystone, startRealKeystone } from '../support/keystone/real-keystone.ts';
 import { startScriptedProvider } from '../support/oidc/scripted-provider.ts';
 import { printedBy } from '../support/printed-io.ts';
@@ -41,10 +42,8 @@ async function withService(
   more: object = {},
   sections: Record<string, object> = {},
 ) {
-  const { directory, url } = keystone;
-  const user = directory.user('Default', 'bridge');
-  for (const role of roles) directory.assign(user, role, { system: true });
-  await writeFile(join(dirname(configFile), 'bridge-password'), user.password);
+  const { url } = keystone;
+  await admitBridge(keystone, configFile, roles);
   await configure({
     ...sections,
     authentication: { keystone: { url, caFile: 'ca.crt', serviceCredential: BRIDGE, ...more }, jwt: [] },
@@ -107,14 +106,12 @@ t.test(
   async (t) => {
     const testbed = await setUp(t);
     const { directory } = testbed.keystone;
-    const sections = {
-      bindings: { credential: { tokenFile: 'cache.key' } },
-      admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-      quota: {
-        default: { pods: '10' },
-        keystoneLimits: { service: 'kubernetes', resources: { pods: 'pods', services: 'ports' } },
-      },
-    };
+    const sections: Record<string, object> = parse(`
+      bindings: {credential: {tokenFile: cache.key}}
+      admission: {bind: 127.0.0.1:0, tls: {certFile: tls.crt, keyFile: tls.key}}
+      quota:
+        default: {pods: '10'}
+        keystoneLimits: {service: kubernetes, resources: {pods: pods, services: ports}}`);
     const limitErrors = async () =>
       (await checked(testbed)).errors.filter(({ path }) => path.startsWith('quota.keystoneLimits'));
 
@@ -190,11 +187,11 @@ t.test('an issuer', async (t) => {
   const testbed = await setUp(t);
   const other = await startScriptedProvider();
   t.teardown(() => other.close());
-  const jwt = (url: string) => ({
-    issuer: { url, audiences: ['kubernetes'] },
-    claimMappings: { username: { claim: 'sub', prefix: 'a:' } },
-    tenant: { value: 'acme' },
-  });
+  const jwt = (url: string) =>
+    parse(`
+    issuer: {url: ${url}, audiences: [kubernetes]}
+    claimMappings: {username: {claim: sub, prefix: 'a:'}}
+    tenant: {value: acme}`);
   const path = 'authentication.jwt[0].issuer';
 
   await t.test('that names itself differently is a warning', async (t) => {

@@ -5,7 +5,7 @@ import { connect } from 'node:http2';
 import { join } from 'node:path';
 import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
-import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { createKubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import type { Seed } from '../support/apiserver/seed.ts';
 import { askOnce, openRequest } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
@@ -190,8 +190,7 @@ t.test('a user with a certificate can use whoami, and have another user’s requ
   );
 });
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl with a certificate', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl with a certificate');
 for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)} with a client certificate`, async (t) => {
     const { url, authority, log, trust } = await setUp(t);

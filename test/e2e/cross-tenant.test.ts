@@ -2,16 +2,18 @@
  * Access across tenants: users enter another tenant under a policy, with a real kubectl through a Stonegate
  * process in front of Arktos.
  */
+
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { type CrossTenant, prepareCrossTenant } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';
+import { rule } from '../support/policy-rule.ts';
 import { serveStonegate } from '../support/stonegate-process.ts';
 import { startTestbed } from '../support/testbed.ts';
 
-const PODS = { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] };
+const PODS = rule('get,list', 'pods');
 
 async function start(t: Test, options: Parameters<typeof prepareCrossTenant>[1]) {
   const testbed = await startTestbed(t, { folder: join(t.testdir({}), 'land') });

@@ -3,6 +3,7 @@
  * 503 (never a 401, which would make clients discard their tokens), and service recovers by itself.
  */
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
 import type { Fault } from '../support/keystone/faults.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
@@ -64,13 +65,10 @@ t.test(
     const issuer = await startSigningIssuer();
     t.teardown(() => issuer.down());
     await issuer.down();
-    const jwt = [
-      {
-        issuer: { url: issuer.url, audiences: ['kubernetes'] },
-        claimMappings: { username: { claim: 'email', prefix: 'late:' } },
-        tenant: { value: 'acme' },
-      },
-    ];
+    const jwt = parse(`
+      - issuer: {url: ${issuer.url}, audiences: [kubernetes]}
+        claimMappings: {username: {claim: email, prefix: 'late:'}}
+        tenant: {value: acme}`);
     const configuration = { authentication: { jwt } };
     const stonegate = await startStonegate(t, { configuration });
     const { ask, keystoneToken } = stonegate;

@@ -2,12 +2,14 @@
  * Faults of the API server. Before the response they become a Status; during the response they break the
  * client's connection, since an incomplete response must not look complete.
  */
+
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
 import { connect as connectTLS } from 'node:tls';
 import t, { type Test } from 'tap';
 import type { FaultKind } from '../support/apiserver/faults.ts';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { askOnce, openRequest, stonegateCode } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { RawConnection } from '../support/raw-http/raw-connection.ts';
@@ -103,9 +105,8 @@ t.test('after a lost connection a GET is retried once, a POST never', async (t) 
   t.equal((await ask(token, `${CONFIGMAPS}/settings`)).status, 200);
   t.equal(arrived('/settings'), 2);
   breakNext('reset');
-  const body = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'once' } });
-  const headers = { 'content-type': 'application/json' };
-  const reply = await ask(token, `${CONFIGMAPS}?once`, { method: 'POST', headers, body });
+  const once = { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'once' } };
+  const reply = await ask(token, `${CONFIGMAPS}?once`, posted(once));
   t.equal(stonegateCode(reply.body), 'UpstreamUnavailable');
   t.equal(arrived('?once'), 1);
 });

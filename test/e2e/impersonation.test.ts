@@ -1,6 +1,6 @@
 /** `kubectl --as` through Stonegate: the caller's own rights decide, within the caller's tenant. */
 import t, { type Test } from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import { rule } from '../support/policy-rule.ts';
@@ -9,13 +9,8 @@ import { rule } from '../support/policy-rule.ts';
 const FIRST_WITH_WHOAMI = 27;
 const READING = [rule('get,list', 'pods')];
 const ACTING = [
-  {
-    verbs: ['impersonate'],
-    apiGroups: [''],
-    resources: ['users'],
-    resourceNames: ['acme:reader', 'acme:zoë'],
-  },
-  { verbs: ['impersonate'], apiGroups: [''], resources: ['groups'], resourceNames: ['readers'] },
+  { ...rule('impersonate', 'users'), resourceNames: ['acme:reader', 'acme:zoë'] },
+  { ...rule('impersonate', 'groups'), resourceNames: ['readers'] },
   rule('impersonate', 'uids,userextras/example.com/reason', 'authentication.k8s.io'),
 ];
 
@@ -37,8 +32,7 @@ async function start(t: Test) {
 }
 
 const AS_READER = ['--as', 'reader', '--as-group', 'readers'];
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl --as', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl --as');
 for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)} --as`, async (t) => {
     const { as, newcomer, stonegate } = await start(t);

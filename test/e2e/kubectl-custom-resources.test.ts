@@ -3,11 +3,10 @@
  * Arktos.
  */
 import t, { type Test } from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { startForKubectl, succeeds } from '../support/kubectl-users.ts';
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and custom resources', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl and custom resources');
 for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)}`, async (t) => {
     const { stonegate, as } = await startForKubectl(t);

@@ -1,14 +1,13 @@
 /** What kubectl shows users about themselves, about the cluster and about a refusal. */
 import t, { type Test } from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { fails, type KubectlUsers, startForKubectl, succeeds } from '../support/kubectl-users.ts';
 import { isForClient } from '../support/own-questions.ts';
 
 /** The first minor version of kubectl with `auth whoami`. */
 const FIRST_WITH_WHOAMI = 27;
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and identities', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl and identities');
 for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)} in arktos mode`, async (t) => {
     const everybody = await startForKubectl(t);

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import {
   creates,
   type KubectlUsers,
@@ -14,9 +14,8 @@ const WIRES = {
   'HTTP/1.1, if HTTP/2 is disabled in the client': { DISABLE_HTTP2: '1' },
 } as const;
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and objects', { skip: NO_KUBECTL }, async () => {});
-else
+const binaries = kubectlsOrSkip(t, 'kubectl and objects');
+if (binaries.length > 0)
   for (const [wire, environment] of Object.entries(WIRES))
     t.test(`over ${wire}`, async (t) => {
       const everybody = await startForKubectl(t);

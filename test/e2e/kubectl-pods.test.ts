@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { LoggedRequest } from '../support/apiserver/api-server.ts';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import {
   fails,
   type KubectlUsers,
@@ -23,8 +23,7 @@ const FIRST_FORWARD_BY_WEBSOCKET = 31;
 /** Port 7 of the stand-in's pods echoes what it receives. */
 const ECHO = ':7';
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and pods', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl and pods');
 for (const binary of binaries)
   t.test(`${binary.split('/').at(-1)}`, async (t) => {
     const everybody = await startForKubectl(t);

@@ -1,15 +1,15 @@
 /**
  * `kubectl get tenants` as users of Arktos' tenants run it, with this machine's oldest and newest kubectl.
  */
+
 import t from 'tap';
-import { findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const CONFIGURATION = { access: { index: true }, tenancy: { mode: 'arktos', domains: { ops: 'system' } } };
-const binaries = findKubectls();
-
-if (binaries.length === 0) t.test('kubectl and tenants', { skip: NO_KUBECTL }, async () => {});
-else
+const binaries = kubectlsOrSkip(t, 'kubectl and tenants');
+if (binaries.length > 0)
   t.test('kubectl and tenants', async (t) => {
     const users = await startForKubectl(t, { configuration: CONFIGURATION });
     const { stonegate } = users;
@@ -17,7 +17,7 @@ else
     const [stored] = apiServer.cluster.store.list({ resource: 'tenants', name: 'acme' });
     const { uid, creationTimestamp } = Object(stored?.object.metadata);
     const root = keystone.issue(keystone.directory.user('ops', 'root'));
-    apiServer.seed.clusterRole('everything', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }]);
+    apiServer.seed.clusterRole('everything', [rule('*', '*', '*')]);
     apiServer.seed.clusterRoleBinding('operators', 'everything', ['user:system:stonegate:root']);
 
     for (const binary of binaries)

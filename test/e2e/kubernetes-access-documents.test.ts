@@ -2,6 +2,7 @@
  * The commands of docs/who-can.md, docs/access-rules.md and docs/whoami-and-explain.md as a reader types
  * them, with real kubectl through Stonegate in front of a real kube-apiserver.
  */
+
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { apply, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { readersShell } from '../support/page-commands.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
 const RBAC = 'rbac.authorization.k8s.io';
@@ -97,7 +99,7 @@ t.test('the pages about rights', { skip }, async (t) => {
   });
 
   await t.test('docs/access-rules.md', async (t) => {
-    const rules = [{ apiGroups: ['stonegate.dev'], resources: ['accessrulesreviews'], verbs: ['create'] }];
+    const rules = [rule('create', 'accessrulesreviews', 'stonegate.dev')];
     await grant({ apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', rules }, 'rules-of-others');
     const [own = '', others = ''] = blocksOf('docs/access-rules.md', 'sh');
     const mine = await run(own);

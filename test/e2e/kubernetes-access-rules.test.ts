@@ -2,17 +2,26 @@
  * Access rules in front of a real kube-apiserver: they are what its SubjectAccessReviews say, they follow
  * changes, and a service needs a right to ask about other users.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import { parse } from 'yaml';
 import { access } from '../../src/cli/access.ts';
 import type { AccessRulesStatus } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { rulesAllow } from '../support/evaluate-rules.ts';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
-import { apply, isAllowed, startKubernetesSite } from '../support/kubernetes/site.ts';
+import {
+  apply,
+  isAllowed,
+  SELF_REVIEW,
+  SELF_REVIEWS,
+  startKubernetesSite,
+} from '../support/kubernetes/site.ts';
 import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
@@ -21,13 +30,11 @@ const missing = missingKubernetes() || (kubectlBinary === undefined && NO_KUBECT
 const RBAC = 'rbac.authorization.k8s.io';
 const RULES = '/apis/stonegate.dev/v1alpha1/selfaccessrules';
 const REVIEWS = '/apis/stonegate.dev/v1alpha1/accessrulesreviews';
-const CONFIGURATION = {
-  access: {
-    index: true,
-    authorizers: ['Node', 'RBAC'],
-    namedSets: [{ name: 'deployable', verb: 'create', apiGroup: 'apps', resource: 'deployments' }],
-  },
-};
+const CONFIGURATION: Record<string, object> = parse(`
+  access:
+    index: true
+    authorizers: [Node, RBAC]
+    namedSets: [{name: deployable, verb: create, apiGroup: apps, resource: deployments}]`);
 
 t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   const site = await startKubernetesSite(t, { configuration: CONFIGURATION });
@@ -62,7 +69,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
 
   await clusterRole('reader', [rule('get,list,watch', 'pods,configmaps'), rule('list', 'deployments', '*')]);
   await clusterRole('prices', [
-    { apiGroups: [''], resources: ['configmaps'], resourceNames: ['prices'], verbs: ['list'] },
+    { ...rule('list', 'configmaps'), resourceNames: ['prices'] },
     rule('list', 'nodes'),
   ]);
   await site.letWork('shop', 'acme:alice');
@@ -83,15 +90,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   await t.test('the rules allow what a SubjectAccessReview allows', async (t) => {
     const rules = await statusOf(token);
     t.equal(rules.incomplete, false);
-    const review = JSON.parse(
-      (
-        await stonegate.ask(token, '/apis/authentication.k8s.io/v1/selfsubjectreviews', {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
-        })
-      ).body,
-    );
+    const review = JSON.parse((await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW)).body);
     const { username, groups } = review.status.userInfo;
     for (const namespace of ['', 'shop', 'billing', 'lab'])
       for (const [apiGroup, resource] of [
@@ -130,11 +129,8 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
 
   await t.test('a service with the right can ask about users of its own tenant only', async (t) => {
     const service = site.newcomer('dora');
-    const ask = async (spec: object) => {
-      const body = JSON.stringify({ kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1', spec });
-      const headers = { 'content-type': 'application/json' };
-      return stonegate.ask(service, REVIEWS, { method: 'POST', headers, body });
-    };
+    const kind = { kind: 'AccessRulesReview', apiVersion: 'stonegate.dev/v1alpha1' };
+    const ask = (spec: object) => stonegate.ask(service, REVIEWS, posted({ ...kind, spec }));
     const refused = await ask({ verb: 'list', token });
     t.equal(refused.status, 403);
     t.match(JSON.parse(refused.body).message, 'accessrulesreviews.stonegate.dev is forbidden');

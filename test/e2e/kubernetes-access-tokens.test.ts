@@ -1,13 +1,14 @@
 /** Access tokens at a real kube-apiserver: what they allow, what they do not, and when they end. */
+
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { patched, posted } from '../support/https-client.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { madeToken } from '../support/token-client.ts';
 
 const ACCESS_TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const PODS = '/api/v1/namespaces/web/pods';
-const json = { 'content-type': 'application/json' };
 
 t.test('access tokens', { skip: missingControllers() }, async (t) => {
   const site = await startTokenSite(t);
@@ -30,12 +31,12 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
     const { name, secret } = await site.make(alice, 'namespace/web/read');
     const dry = '{"kind":"DeleteOptions","apiVersion":"v1","dryRun":["All"]}';
     // Node adds no Content-Length to a DELETE.
-    const headers = { ...json, 'content-length': String(dry.length) };
+    const headers = { 'content-type': 'application/json', 'content-length': String(dry.length) };
     const deletion = { method: 'DELETE', headers, body: dry };
     t.match(await stonegate.ask(alice, `${ACCESS_TOKENS}/${name}`, deletion), { status: 400 });
-    const body =
-      '{"kind":"AccessToken","apiVersion":"stonegate.dev/v1alpha1","spec":{"scopes":["read"],"expirationSeconds":60}}';
-    const creation = { method: 'POST', headers: json, body };
+    const creation = posted(
+      '{"kind":"AccessToken","apiVersion":"stonegate.dev/v1alpha1","spec":{"scopes":["read"],"expirationSeconds":60}}',
+    );
     t.match(await stonegate.ask(alice, `${ACCESS_TOKENS}?dryRun=All`, creation), { status: 400 });
     t.match(await stonegate.ask(secret, PODS), { status: 200 });
   });
@@ -77,11 +78,11 @@ t.test('access tokens', { skip: missingControllers() }, async (t) => {
         body: JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name } }),
       });
     t.match(await apply(secret, 'new'), { status: 403, body: /cannot create resource/ });
-    const merged = await stonegate.ask(secret, '/api/v1/namespaces/web/configmaps/new', {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: '{"data":{}}',
-    });
+    const merged = await stonegate.ask(
+      secret,
+      '/api/v1/namespaces/web/configmaps/new',
+      patched('{"data":{}}'),
+    );
     t.match(merged, { status: 404 });
     const both = madeToken(await site.post(alice, { rules: [{ ...rule, verbs: ['patch', 'create'] }] }));
     await eventually(async () => (await apply(both.secret, 'new')).status === 201);

@@ -4,6 +4,7 @@
  * here, since only Arktos has objects of a tenant.
  */
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { type AdmissionWebhook, startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Kubernetes, startKubernetes } from '../support/kubernetes/api-server.ts';
@@ -63,28 +64,22 @@ async function start(t: Test, mode: 'arktos' | 'shared', sections: object = {}) 
 }
 
 /** A definition with the smallest schema that the API server accepts. */
-const DEFINITION = {
-  metadata: { name: 'crosstenantpolicies.tenancy.stonegate.dev' },
-  spec: {
-    group: 'tenancy.stonegate.dev',
-    scope: 'Cluster',
-    names: {
-      kind: 'CrossTenantPolicy',
-      listKind: 'CrossTenantPolicyList',
-      plural: 'crosstenantpolicies',
-      singular: 'crosstenantpolicy',
-    },
-    versions: [
-      {
-        name: 'v1alpha1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
+const DEFINITION: object = parse(`
+  metadata: {name: crosstenantpolicies.tenancy.stonegate.dev}
+  spec:
+    group: tenancy.stonegate.dev
+    scope: Cluster
+    names:
+      kind: CrossTenantPolicy
+      listKind: CrossTenantPolicyList
+      plural: crosstenantpolicies
+      singular: crosstenantpolicy
+    versions:
+      - name: v1alpha1
+        served: true
+        storage: true
+        subresources: {status: {}}
+        schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`);
 
 const refused = (message: RegExp) => ({ code: 403, reason: 'Forbidden', message });
 
@@ -118,9 +113,7 @@ t.test('publishing', { skip: missingControllers() }, async (t) => {
       200,
       'any other change is allowed',
     );
-    await grant('publisher', 'editor', [
-      { apiGroups: [''], resources: ['configmaps'], resourceNames: ['m'], verbs: ['publish'] },
-    ]);
+    await grant('publisher', 'editor', [{ ...rule('publish', 'configmaps'), resourceNames: ['m'] }]);
     await eventually(async () => (await patch(editor, `${maps}/m`, annotated('acme', {}))).status === 200);
     t.match(
       (await patch(editor, `${maps}/other`, annotated('all', {}))).json(),
@@ -225,9 +218,7 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
   });
 
   await t.test('a right to some objects is not a right to all', async (t) => {
-    await grant('one-secret', 'acme:alice', [
-      { apiGroups: [''], resources: ['secrets'], resourceNames: ['s', ''], verbs: ['get'] },
-    ]);
+    await grant('one-secret', 'acme:alice', [{ ...rule('get', 'secrets'), resourceNames: ['s', ''] }]);
     const secrets = (names: object) =>
       policy([podRule(['get'], { resources: ['secrets'], ...names })], ['web'], 's');
     await eventually(
@@ -252,11 +243,10 @@ t.test('policies and bindings, as on Arktos', { skip: missingControllers() }, as
 
   await t.test('a role can be bound by users with the right to bind it', async (t) => {
     const bindings = `${RBAC}/namespaces/web/rolebindings`;
-    const binding = {
-      metadata: { name: 'given' },
-      roleRef: { apiGroup: RBAC_GROUP, kind: 'Role', name: 'pods' },
-      subjects: [{ apiGroup: RBAC_GROUP, kind: 'User', name: 'acme:eve' }],
-    };
+    const binding = parse(`
+      metadata: {name: given}
+      roleRef: {apiGroup: ${RBAC_GROUP}, kind: Role, name: pods}
+      subjects: [{apiGroup: ${RBAC_GROUP}, kind: User, name: acme:eve}]`);
     t.match((await post(alice, bindings, binding)).json(), refused(/may not bind the Role "pods"/));
     await grant('bind', 'acme:alice', [
       { apiGroups: [RBAC_GROUP], resources: ['roles'], resourceNames: ['pods'], verbs: ['bind'] },

@@ -2,13 +2,16 @@
  * Lists and watches of all namespaces at a real kube-apiserver, by users with rights in some of them: real
  * kubectl and client-go see what the API server would show them if it allowed the request.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
 import type { Reply } from '../support/https-client.ts';
+import { posted } from '../support/https-client.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import {
   informer,
@@ -54,14 +57,8 @@ async function start(t: Test, release: Release): Promise<Place> {
   return {
     ...site,
     token,
-    kubectl(binary) {
-      const kubectl = createKubectl(t, binary, {
-        server: stonegate.url,
-        ca: stonegate.authority.cert,
-        token,
-      });
-      return kubectl;
-    },
+    kubectl: (binary) =>
+      createKubectl(t, binary, { server: stonegate.url, ca: stonegate.authority.cert, token }),
     async names(path) {
       const list: ConfigMapList = JSON.parse((await stonegate.ask(token, path)).body);
       return list.items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
@@ -242,22 +239,20 @@ async function useKubectl(t: Test, site: Place) {
 
 async function useCustomResources(t: Test, site: Place) {
   const { kubernetes } = site;
-  await kubernetes.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-    metadata: { name: 'gadgets.example.com' },
-    spec: {
-      group: 'example.com',
-      scope: 'Namespaced',
-      names: { plural: 'gadgets', kind: 'Gadget' },
-      versions: [
-        {
-          name: 'v1',
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-        },
-      ],
-    },
-  });
+  await kubernetes.create(
+    '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    parse(`
+    metadata: {name: gadgets.example.com}
+    spec:
+      group: example.com
+      scope: Namespaced
+      names: {plural: gadgets, kind: Gadget}
+      versions:
+        - name: v1
+          served: true
+          storage: true
+          schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`),
+  );
   const gadget = { apiVersion: 'example.com/v1', kind: 'Gadget', size: 9007199254740993n };
   const body = JSON.stringify({ ...gadget, size: 0, metadata: { name: 'g' } }).replace(
     '"size":0',
@@ -266,8 +261,7 @@ async function useCustomResources(t: Test, site: Place) {
   for (const place of PLACES)
     await eventually(async () => {
       const path = `/apis/example.com/v1/namespaces/${place}/gadgets`;
-      const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-      return [201, 409].includes((await kubernetes.ask(kubernetes.admin, path, options)).status);
+      return [201, 409].includes((await kubernetes.ask(kubernetes.admin, path, posted(body))).status);
     });
   const reply = await site.stonegate.ask(site.token, '/apis/example.com/v1/gadgets');
   t.equal(reply.status, 200);

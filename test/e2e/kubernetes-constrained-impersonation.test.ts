@@ -3,42 +3,37 @@
  * some requests only, may do so through Stonegate for the same requests, and is refused the others in the
  * same words. Stonegate itself works with constrained rights alone.
  */
+
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Ask, Reply } from '../support/https-client.ts';
+import type { Reply } from '../support/https-client.ts';
+import { patched, posted } from '../support/https-client.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
 import {
   type KubernetesSite,
   type KubernetesSiteOptions,
+  SELF_REVIEW,
+  SELF_REVIEWS,
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
 import { rule } from '../support/policy-rule.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
-const AUTHENTICATION = ['authentication.k8s.io'];
+const GROUP = 'authentication.k8s.io';
 const CONFIGURATION = { authentication: { impersonationExtraKeys: ['example.com/why', 'scopes'] } };
 const ROBOT = 'system:serviceaccount:acme:robot';
 
+/** Rules about some objects only. */
+const named = (resourceNames: readonly string[], ...words: Parameters<typeof rule>) => ({
+  ...rule(...words),
+  resourceNames,
+});
 const USER_INFO = [
-  {
-    apiGroups: AUTHENTICATION,
-    resources: ['users'],
-    resourceNames: ['acme:bob'],
-    verbs: ['impersonate:user-info'],
-  },
-  {
-    apiGroups: AUTHENTICATION,
-    resources: ['groups'],
-    resourceNames: ['developers', 'testers'],
-    verbs: ['impersonate:user-info'],
-  },
-  {
-    apiGroups: AUTHENTICATION,
-    resources: ['uids', 'userextras/example.com/why', 'userextras/scopes'],
-    verbs: ['impersonate:user-info'],
-  },
+  named(['acme:bob'], 'impersonate:user-info', 'users', GROUP),
+  named(['developers', 'testers'], 'impersonate:user-info', 'groups', GROUP),
+  rule('impersonate:user-info', 'uids,userextras/example.com/why,userextras/scopes', GROUP),
 ];
 const paths = (mode: string) => ({
   nonResourceURLs: ['/api', '/api/*', '/apis', '/apis/*', '/version'],
@@ -52,32 +47,19 @@ const listPods = (mode: string) => rule(`impersonate-on:${mode}:list`, 'pods');
  */
 const GRANTS: Readonly<Record<string, readonly object[]>> = {
   narrow: [...USER_INFO, paths('user-info')],
-  wholesale: [
-    { apiGroups: AUTHENTICATION, resources: ['users', 'groups'], verbs: ['impersonate:user-info'] },
-    { apiGroups: AUTHENTICATION, resources: ['userextras/*'], verbs: ['impersonate:user-info'] },
-    listPods('user-info'),
-  ],
+  wholesale: [rule('impersonate:user-info', 'users,groups,userextras/*', GROUP), listPods('user-info')],
   // No right to any request itself.
   halfway: USER_INFO,
   robots: [
-    {
-      apiGroups: AUTHENTICATION,
-      resources: ['serviceaccounts'],
-      resourceNames: ['robot'],
-      verbs: ['impersonate:serviceaccount'],
-    },
+    named(['robot'], 'impersonate:serviceaccount', 'serviceaccounts', GROUP),
     listPods('serviceaccount'),
     listPods('user-info'),
   ],
   legacy: [
-    { apiGroups: [''], resources: ['users'], resourceNames: ['acme:bob'], verbs: ['impersonate'] },
-    { apiGroups: [''], resources: ['groups'], resourceNames: ['developers'], verbs: ['impersonate'] },
-    { apiGroups: [''], resources: ['serviceaccounts'], resourceNames: ['robot'], verbs: ['impersonate'] },
-    {
-      apiGroups: AUTHENTICATION,
-      resources: ['uids', 'userextras/example.com/why'],
-      verbs: ['impersonate'],
-    },
+    named(['acme:bob'], 'impersonate', 'users'),
+    named(['developers'], 'impersonate', 'groups'),
+    named(['robot'], 'impersonate', 'serviceaccounts'),
+    rule('impersonate', 'uids,userextras/example.com/why', GROUP),
   ],
   both: [...USER_INFO, listPods('user-info'), rule('impersonate', 'users,serviceaccounts')],
   none: [],
@@ -219,12 +201,6 @@ t.test('constrained impersonation', { skip: missingKubernetes() }, async (t: Tes
   });
 });
 
-const WHO = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-const REVIEW: Ask = {
-  method: 'POST',
-  body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
-};
-
 /** The user of a SelfSubjectReview, without what only Stonegate or only a certificate adds. */
 function whoIn({ body }: Reply) {
   const review: {
@@ -262,9 +238,9 @@ for (const [title, options] of Object.entries(WITHOUT))
           const direct = await kubernetes.ask(credential, PODS, { headers });
           t.same(comparable(await stonegate.ask(token, PODS, { headers })), comparable(direct), label);
           if (direct.status !== 200) continue;
-          const review = { ...REVIEW, headers: { ...headers, 'content-type': 'application/json' } };
-          const who = whoIn(await kubernetes.ask(credential, WHO, review));
-          t.same(whoIn(await stonegate.ask(token, WHO, review)), who, label);
+          const review = { ...SELF_REVIEW, headers: { ...headers, ...SELF_REVIEW.headers } };
+          const who = whoIn(await kubernetes.ask(credential, SELF_REVIEWS, review));
+          t.same(whoIn(await stonegate.ask(token, SELF_REVIEWS, review)), who, label);
           reviewed.push(label);
         }
       }
@@ -288,17 +264,16 @@ t.test('Stonegate with constrained rights alone', { skip: missingKubernetes() },
   const token = stonegate.keystoneToken('alice');
   const made = { metadata: { name: 'settings' } };
   const json = { 'content-type': 'application/json' };
-  const merge = { 'content-type': 'application/merge-patch+json' };
   const MAPS = '/api/v1/namespaces/acme/configmaps';
   const one = `${MAPS}/settings`;
 
   await t.test('forwards users’ requests of every verb', async (t) => {
     for (const [status, path, options] of [
       [200, PODS, {}],
-      [201, MAPS, { method: 'POST', headers: json, body: JSON.stringify(made) }],
+      [201, MAPS, posted(made)],
       [200, one, {}],
       [200, one, { method: 'PUT', headers: json, body: JSON.stringify({ ...made, data: { a: 'b' } }) }],
-      [200, one, { method: 'PATCH', headers: merge, body: '{"data":{"a":"c"}}' }],
+      [200, one, patched('{"data":{"a":"c"}}')],
       [200, `${MAPS}?watch=true&timeoutSeconds=1`, {}],
       [200, one, { method: 'DELETE' }],
       [200, `${MAPS}?labelSelector=none`, { method: 'DELETE' }],

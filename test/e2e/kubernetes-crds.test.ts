@@ -2,12 +2,15 @@
  * A real kube-apiserver accepts the definitions that `stonegate manifests crds` prints, except for the scope
  * that only Arktos has.
  */
+
 import t from 'tap';
+import { parse } from 'yaml';
 import { DEFINITIONS } from '../../src/app/configuration.ts';
 import { definitionOf } from '../../src/kubernetes/custom-resource.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { createKubectl, findKubectls } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
+import { patched, posted } from '../support/https-client.ts';
 import { startKubernetes } from '../support/kubernetes/api-server.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 
@@ -30,11 +33,10 @@ t.test(
         spec,
       });
     }
-    const spec = {
-      subjects: [{ kind: 'Group', tenant: 'acme', name: 'devs' }],
-      namespaces: ['*'],
-      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
-    };
+    const spec = parse(`
+      subjects: [{kind: Group, tenant: acme, name: devs}]
+      namespaces: ['*']
+      rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]`);
     const policy = (name: string, given: object) => ({
       apiVersion: 'tenancy.stonegate.dev/v1alpha1',
       kind: 'CrossTenantPolicy',
@@ -50,37 +52,31 @@ t.test(
       notAfter: 'soon',
       rules: undefined,
     })) {
-      const bad = { method: 'POST', body: JSON.stringify(policy('bad', { ...spec, [field]: wrong })) };
-      const headers = { 'content-type': 'application/json' };
-      t.equal((await kubernetes.ask(kubernetes.admin, path, { ...bad, headers })).status, 422, field);
+      const bad = posted(policy('bad', { ...spec, [field]: wrong }));
+      t.equal((await kubernetes.ask(kubernetes.admin, path, bad)).status, 422, field);
     }
-    const conditions = [
-      {
-        type: 'Ready',
-        status: 'False',
-        reason: 'AdmissionRequired',
-        message: 'no webhook',
-        lastTransitionTime: '2026-01-01T00:00:00Z',
-        observedGeneration: 1,
-      },
-    ];
-    const patched = await kubernetes.ask(kubernetes.admin, `${path}/good/status`, {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ status: { conditions } }),
-    });
-    t.equal(patched.status, 200);
-    await kubernetes.create(`${TENANCY}/tenantadministrations`, {
-      apiVersion: 'tenancy.stonegate.dev/v1alpha1',
-      kind: 'TenantAdministration',
-      metadata: { name: 'support' },
-      spec: {
-        groups: ['ops'],
-        tenants: { matchLabels: { region: 'eu' } },
-        clusterRole: 'stonegate:read',
-        reason: 'x',
-      },
-    });
+    const status = parse(`
+      conditions:
+        - type: Ready
+          status: 'False'
+          reason: AdmissionRequired
+          message: no webhook
+          lastTransitionTime: '2026-01-01T00:00:00Z'
+          observedGeneration: 1`);
+    const changed = await kubernetes.ask(kubernetes.admin, `${path}/good/status`, patched({ status }));
+    t.equal(changed.status, 200);
+    await kubernetes.create(
+      `${TENANCY}/tenantadministrations`,
+      parse(`
+      apiVersion: tenancy.stonegate.dev/v1alpha1
+      kind: TenantAdministration
+      metadata: {name: support}
+      spec:
+        groups: [ops]
+        tenants: {matchLabels: {region: eu}}
+        clusterRole: stonegate:read
+        reason: x`),
+    );
     const [binary] = findKubectls();
     if (binary === undefined) return;
     const kubectl = createKubectl(t, binary, {

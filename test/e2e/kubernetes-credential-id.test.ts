@@ -3,39 +3,36 @@
  * the token itself. With a ClusterRole of an older version, which does not name the key, users are served
  * without it.
  */
+
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
-import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
+import {
+  type KubernetesSite,
+  SELF_REVIEW,
+  SELF_REVIEWS,
+  startKubernetesSite,
+} from '../support/kubernetes/site.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 
-const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const KEY = 'authentication.kubernetes.io/credential-id';
 
 const issuer = await startSigningIssuer();
 t.teardown(() => issuer.down());
-const configuration = {
-  authentication: {
-    jwt: [
-      {
-        issuer: { url: issuer.url, audiences: ['kubernetes'] },
-        claimMappings: { username: { claim: 'sub', prefix: 'ids:' } },
-        tenant: { value: 'acme' },
-      },
-    ],
-  },
-};
+const configuration: Record<string, object> = parse(`
+  authentication:
+    jwt:
+      - issuer: {url: ${issuer.url}, audiences: [kubernetes]}
+        claimMappings: {username: {claim: sub, prefix: 'ids:'}}
+        tenant: {value: acme}`);
 
 /** The response's status, and the id of the token as the API server knows it. */
 async function whoIs({ stonegate }: KubernetesSite, jti: string) {
   const exp = Math.floor(Date.now() / 1_000) + 600;
   const token = await issuer.sign({ sub: 'carol', aud: 'kubernetes', exp, jti });
-  const reply = await stonegate.ask(token, REVIEW, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}',
-  });
+  const reply = await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW);
   const review: { status?: { userInfo?: { extra?: Record<string, string[]> } } } = JSON.parse(reply.body);
   return { status: reply.status, known: review.status?.userInfo?.extra?.[KEY] };
 }

@@ -2,17 +2,19 @@
  * With `authorization.hideForbidden`, a request for an object that the user may not know of gets the response
  * of a real kube-apiserver for a missing object.
  */
+
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import type { Ask, Reply } from '../support/https-client.ts';
+import { patched, posted } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
 import { serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { rows } from '../support/rows.ts';
 
 const HIDDEN = '/api/v1/namespaces/vault/configmaps/plan';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
-const PATCH = { 'content-type': 'application/merge-patch+json' };
 
 /** Starts a site with objects that are hidden from alice, and one that she may read. */
 async function start(t: Test) {
@@ -53,9 +55,7 @@ async function start(t: Test) {
     name: 'reader',
     namespace: 'vault',
     subjects: ['user:acme:alice'],
-    rules: [
-      { verbs: ['get'], apiGroups: [''], resources: ['configmaps'], resourceNames: ['shown', 'missing'] },
-    ],
+    rules: [{ ...rule('get', 'configmaps'), resourceNames: ['shown', 'missing'] }],
   });
   const alice = stonegate.keystoneToken('alice');
   await eventually(async () => (await stonegate.ask(alice, HIDDEN)).status === 404);
@@ -108,7 +108,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   gzip: { headers: { 'accept-encoding': 'gzip' } },
   curl: { headers: { 'user-agent': 'curl/8' } },
   delete: { method: 'DELETE' },
-  patch: { method: 'PATCH', headers: PATCH, body: '{}' },
+  patch: patched('{}'),
   put: put('ConfigMap', 'v1', 'nowhere'),
 };
 
@@ -188,11 +188,7 @@ t.test('an object that the user may not know of', { skip }, async (t) => {
 
   t.test('a request that names no object still gets a 403', async (t) => {
     const configMaps = '/api/v1/namespaces/vault/configmaps';
-    const post: Ask = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"metadata":{"name":"x"}}',
-    };
+    const post: Ask = posted('{"metadata":{"name":"x"}}');
     for (const [path, options = {}] of [
       [configMaps],
       [`${configMaps}?watch=1`],

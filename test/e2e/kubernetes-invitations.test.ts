@@ -2,11 +2,13 @@
  * Invitations at a real kube-apiserver, through two replicas: one user gets what the inviter may give at the
  * time of acceptance, and no user learns which other users exist.
  */
+
 import t from 'tap';
 import { invite as inviteCommand } from '../../src/cli/invite.ts';
 import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { isAllowed } from '../support/kubernetes/site.ts';
@@ -58,9 +60,7 @@ t.test('invitations', { skip: missing }, async (t) => {
     object: object,
     through: Through = stonegate,
   ) => {
-    const body = JSON.stringify({ apiVersion: 'stonegate.dev/v1alpha1', ...object });
-    const headers = { 'content-type': 'application/json' };
-    const reply = await through.ask(token, path, { method: 'POST', headers, body });
+    const reply = await through.ask(token, path, posted({ apiVersion: 'stonegate.dev/v1alpha1', ...object }));
     const refusal = `${reply.status} ${reply.body.replaceAll(AUDIT_ID, '')}`;
     return { ...reply, json: JSON.parse(reply.body), refusal };
   };

@@ -2,12 +2,10 @@
  * Limits of Keystone at a real kube-apiserver: the quotas of projects and tenants follow them, with the
  * rights that `stonegate manifests rbac --provisioner` prints.
  */
-import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import t from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { eventually } from '../support/eventually.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startQuotaSite } from '../support/kubernetes/quota-site.ts';
 import { printedBy } from '../support/printed-io.ts';
@@ -17,10 +15,9 @@ const TENANT_QUOTA = '/apis/tenancy.stonegate.dev/v1alpha1/namespaces/stonegate/
 const MERGE_PATCH = 'application/merge-patch+json';
 
 /** Limits of pods and memory: registered ones, and one of the project `web`. */
-async function limits({ keystone: { directory }, configFile }: Testbed) {
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
-  await writeFile(join(dirname(configFile), 'bridge-password'), bridge.password);
+async function limits({ keystone, configFile }: Testbed) {
+  const { directory } = keystone;
+  await admitBridge(keystone, configFile);
   const project = directory.project('acme', 'web');
   directory.limits.push(
     { resource: 'pods', limit: 10 },

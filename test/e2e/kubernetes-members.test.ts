@@ -2,6 +2,7 @@
  * Members of a namespace at a real kube-apiserver: who sees them, and that changes are made with the rights
  * of the user.
  */
+
 import t from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import { members as membersCommand } from '../../src/cli/members.ts';
@@ -11,6 +12,7 @@ import { startMembersSite } from '../support/kubernetes/members-site.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, RBAC } from '../support/kubernetes/rbac.ts';
 import { printedManifests } from '../support/manifests.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
@@ -94,7 +96,7 @@ t.test('members of a namespace', { skip: missing }, async (t) => {
       role: 'writes-bindings',
       subjects: ['user:acme:edith'],
     });
-    const rules = [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['rolebindings'], verbs: ['*'] }];
+    const rules = [rule('*', 'rolebindings', 'rbac.authorization.k8s.io')];
     await kubernetes.create(`${RBAC}/clusterroles`, { metadata: { name: 'writes-bindings' }, rules });
     await eventually(async () => (await ask(edith, 'POST', MEMBERS, member('rita', 'edit'))).status === 201);
     const more = await ask(edith, 'POST', MEMBERS, member('edith', 'manage'));

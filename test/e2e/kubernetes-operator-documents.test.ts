@@ -2,6 +2,7 @@
  * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
  * at a real kube-apiserver. The cluster has no nodes: the test does what a running pod would do.
  */
+
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
@@ -9,7 +10,8 @@ import { parse } from 'yaml';
 import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { patched } from '../support/https-client.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import {
   type Kubernetes,
   type KubernetesOptions,
@@ -209,11 +211,11 @@ async function podSucceeds(kubernetes: Kubernetes, path: string) {
     name = items[0]?.metadata.name ?? '';
     return name !== '';
   });
-  await kubernetes.ask(kubernetes.admin, `${path}/${name}/status`, {
-    method: 'PATCH',
-    headers: { 'content-type': 'application/merge-patch+json' },
-    body: JSON.stringify({ status: { phase: 'Succeeded' } }),
-  });
+  await kubernetes.ask(
+    kubernetes.admin,
+    `${path}/${name}/status`,
+    patched({ status: { phase: 'Succeeded' } }),
+  );
 }
 
 t.test(
@@ -343,9 +345,7 @@ t.test('other pages for operators', { skip }, async (t) => {
 
   await t.test('docs/bindings.md', async (t) => {
     const { keystone } = testbed;
-    const bridge = keystone.directory.user('Default', 'bridge');
-    for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
-    writeFileSync(join(folder, 'bridge-password'), bridge.password);
+    await admitBridge(keystone, testbed.configFile);
     await testbed.configure({
       upstream: {
         server: kubernetes.url,

@@ -141,9 +141,7 @@ t.test(
         metadata: { name },
         rules: [
           {
-            verbs: ['get'],
-            apiGroups: [''],
-            resources: ['configmaps'],
+            ...rule('get', 'configmaps'),
             resourceNames: Array.from({ length: names }, (_, at) => `${name}-${at}`),
           },
         ],

@@ -2,13 +2,15 @@
  * `stonegate sync` and provisioning on request at a real kube-apiserver, which itself decides whether a role
  * may be created or bound, with the rights that `stonegate manifests rbac --provisioner` prints.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { sync } from '../../src/app/commands/sync.ts';
 import { isObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
-import { BRIDGE } from '../support/keystone/bridge.ts';
+import { posted } from '../support/https-client.ts';
+import { admitBridge, BRIDGE } from '../support/keystone/bridge.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { includes, type ResourceRule as Rule, single } from '../support/kubernetes/rules.ts';
 import {
@@ -19,6 +21,7 @@ import {
   startKubernetesSite,
 } from '../support/kubernetes/site.ts';
 import { printedManifests } from '../support/manifests.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
@@ -37,11 +40,9 @@ async function start(t: Test) {
   // This binding would let all users review their own access.
   await kubernetes.admit('DELETE', `${RBAC}/clusterrolebindings/system:basic-user`);
   const { configFile, keystone } = stonegate;
-  const bridge = keystone.directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
+  await admitBridge(keystone, configFile);
   for (const role of ['admin', 'reader']) keystone.directory.role(role);
   const folder = dirname(configFile);
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
   const configure = (changes: object) =>
     stonegate.configure({
       upstream: {
@@ -87,8 +88,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
   ];
   const inWeb = (resource: string) => `/api/v1/namespaces/${web.id}/${resource}`;
   const status = async (token: string, path: string, body?: object) => {
-    const headers = { 'content-type': 'application/json' };
-    const options = body === undefined ? {} : { method: 'POST', headers, body: JSON.stringify(body) };
+    const options = body === undefined ? {} : posted(body);
     return (await stonegate.ask(token, path, options)).status;
   };
 
@@ -135,7 +135,7 @@ t.test('provisioning', { skip: missingControllers() }, async (t) => {
       const options = { method: 'POST', headers, body: JSON.stringify(body) };
       return (await kubernetes.ask(kubernetes.admin, path, options)).status;
     };
-    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+    const rules = [rule('*', '*', '*')];
     t.equal(await ask(`${RBAC}/clusterroles`, { metadata: { name: 'almighty' }, rules }), 403);
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' };
     const subjects = [{ kind: 'ServiceAccount', namespace: 'stonegate', name: ACCOUNT }];

@@ -5,6 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { publish } from '../../src/app/commands/publish.ts';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -23,15 +24,15 @@ async function start(t: Test) {
   const site = await startKubernetesSite(t, { controllers: true });
   const { kubernetes, stonegate } = site;
   const { configFile } = stonegate;
-  await stonegate.configure({
-    upstream: {
-      server: kubernetes.url,
-      caFile: 'kubernetes.crt',
-      credential: { tokenFile: 'kubernetes-token' },
-    },
-    bindings: { credential: { tokenFile: 'provisioner-token' } },
-    publishing: { namespaces: ['shared'], kinds: ['batch/v1/cronjobs'], interval: '1h' },
-  });
+  await stonegate.configure(
+    parse(`
+    upstream:
+      server: ${kubernetes.url}
+      caFile: kubernetes.crt
+      credential: {tokenFile: kubernetes-token}
+    bindings: {credential: {tokenFile: provisioner-token}}
+    publishing: {namespaces: [shared], kinds: [batch/v1/cronjobs], interval: 1h}`),
+  );
   for (const object of await printedManifests('rbac', '--config', configFile, '--provisioner'))
     await apply(kubernetes, object);
   const folder = dirname(configFile);

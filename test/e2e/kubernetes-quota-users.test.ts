@@ -3,6 +3,7 @@
  * TenantQuotas, which they may not read, is in discovery too.
  */
 import t from 'tap';
+import { parse } from 'yaml';
 import { quota as quotaCommand } from '../../src/cli/quota.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
@@ -52,12 +53,11 @@ t.test('users see the quota of their tenant', { skip: missing }, async (t) => {
       const { spec, status, kind, apiVersion } = JSON.parse(json.stdout);
       t.strictSame(
         { kind, apiVersion, spec, status },
-        {
-          kind: 'TenantQuota',
-          apiVersion: 'stonegate.dev/v1alpha1',
-          spec: { hard: { pods: '3', 'requests.cpu': '1' } },
-          status: { used: { pods: '1', 'requests.cpu': '250m' } },
-        },
+        parse(`
+          kind: TenantQuota
+          apiVersion: stonegate.dev/v1alpha1
+          spec: {hard: {pods: '3', requests.cpu: '1'}}
+          status: {used: {pods: '1', requests.cpu: 250m}}`),
       );
       t.match((await kubectl.run('get tquota -o yaml')).stdout, /requests.cpu: 250m/);
       const described = await kubectl.run('describe tenantquota');

@@ -2,6 +2,7 @@
  * Teams at a real kube-apiserver: members have the rights of their team as soon as they are in it, and only
  * users with the right to change a team can change it.
  */
+
 import t from 'tap';
 import { teams as teamsCommand } from '../../src/cli/teams.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -10,6 +11,7 @@ import { startMembersSite } from '../support/kubernetes/members-site.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant } from '../support/kubernetes/rbac.ts';
 import { isAllowed } from '../support/kubernetes/site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const binaries = findAllKubectls();
@@ -29,7 +31,7 @@ t.test('teams of a tenant', { skip: missing }, async (t) => {
     gina: site.newcomer('gina', 'globex'),
   };
   await kubernetes.create('/api/v1/namespaces', { metadata: { name: 'shop' } });
-  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['teams'], verbs: ['*'] }];
+  const rules = [rule('*', 'teams', 'stonegate.dev')];
   await grant(kubernetes, { name: 'team-admins', rules, subjects: ['user:acme:alice'] });
   await bind(kubernetes, {
     name: 'web',

@@ -2,11 +2,13 @@
  * What `tenant/LEVEL` of an access token covers on an ordinary cluster, whose API server knows no tenants:
  * the owner may do everything in all namespaces, the token only in those without another tenant's label.
  */
+
 import t from 'tap';
+import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
+import { patched, posted } from '../support/https-client.ts';
 import { missingControllers } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
-import { posted } from '../support/token-client.ts';
 
 const RBAC = { group: 'rbac.authorization.k8s.io', path: '/apis/rbac.authorization.k8s.io/v1' };
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
@@ -32,10 +34,12 @@ t.test('a token of the whole tenant, in shared mode', { skip: missingControllers
       roleRef: { apiGroup: RBAC.group, kind: 'ClusterRole', name: role },
       subjects: [{ apiGroup: RBAC.group, ...subject }],
     });
-  await kubernetes.create(`${RBAC.path}/clusterroles`, {
-    metadata: { name: 'classes' },
-    rules: [{ verbs: ['*'], apiGroups: ['storage.k8s.io'], resources: ['storageclasses'] }],
-  });
+  await kubernetes.create(
+    `${RBAC.path}/clusterroles`,
+    parse(`
+    metadata: {name: classes}
+    rules: [{verbs: ['*'], apiGroups: [storage.k8s.io], resources: [storageclasses]}]`),
+  );
   await bind('everything', 'cluster-admin', { kind: 'User', name: 'acme:alice' });
   await bind('classes', 'classes', { kind: 'Group', name: 'system:authenticated' });
   const { secret } = await make(alice, 'tenant/manage', '+rbac');
@@ -105,11 +109,11 @@ t.test('a token of the whole tenant, in shared mode', { skip: missingControllers
   });
 
   await t.test('a namespace that gets the label of another tenant is not covered any more', async (t) => {
-    await kubernetes.ask(kubernetes.admin, '/api/v1/namespaces/plain', {
-      method: 'PATCH',
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ metadata: { labels: labelled('globex') } }),
-    });
+    await kubernetes.ask(
+      kubernetes.admin,
+      '/api/v1/namespaces/plain',
+      patched({ metadata: { labels: labelled('globex') } }),
+    );
     await eventually(async () => (await ask(mapsIn('plain'))).status === 403);
     t.notMatch((await ask(MAPS)).body, /in-plain/);
   });

@@ -2,6 +2,7 @@
  * The commands of docs/tenants.md about shared mode as a reader types them, with real kubectl through
  * Stonegate in front of a real kube-apiserver.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -10,6 +11,7 @@ import { contextsOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { startKubernetesSite } from '../support/kubernetes/site.ts';
 import { readBlocks } from '../support/page-commands.ts';
+import { rule } from '../support/policy-rule.ts';
 import { followPage, MARK, PAGE } from '../support/tenants-page.ts';
 
 const skip = missingKubernetes() || (findKubectls().length === 0 && NO_KUBECTL);
@@ -30,7 +32,7 @@ t.test('following docs/tenants.md in shared mode', { skip }, async (t) => {
   await kubernetes.create('/api/v1/namespaces/globex/configmaps', { metadata: { name: 'settings' } });
   // In a complete cluster a controller aggregates this role.
   const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/view';
-  const rules = [{ apiGroups: [''], resources: ['configmaps', 'pods'], verbs: ['get', 'list', 'watch'] }];
+  const rules = [rule('get,list,watch', 'configmaps,pods')];
   await kubernetes.admit('PUT', role, { metadata: { name: 'view' }, rules });
   const folder = t.testdir({});
   const tokens = {

@@ -2,6 +2,7 @@
  * Access tokens in the hands of users at a real kube-apiserver: created and revoked with kubectl and with
  * `stonegate token`, and used by kubectl, Helm, and programs in Python and Go.
  */
+
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,6 +23,7 @@ import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { helm, missing, missingControllers, pythonClient } from '../support/kubernetes/programs.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { commandsRunBy, readersShell, runShell } from '../support/page-commands.ts';
+import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
 const run = promisify(execFile);
@@ -45,10 +47,8 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
   await site.letWork('lab', 'acme:alice');
   await addRunningPod(t, kubernetes, 'acme', 'web');
   const address = { server: stonegate.url, ca: stonegate.authority.cert };
-  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) => {
-    const kubectl = createKubectl(t, binary, { ...address, token });
-    return kubectl;
-  };
+  const kubectlOf = (t: Pick<Test, 'teardown'>, binary: string, token: string) =>
+    createKubectl(t, binary, { ...address, token });
   const files = mkdtempSync(join(tmpdir(), 'token-clients-'));
   t.teardown(() => rmSync(files, { recursive: true }));
   /** Writes a kubeconfig with a new token of alice. */
@@ -171,7 +171,7 @@ t.test('access tokens and their clients', { skip: absent }, async (t) => {
     const server = ['--server', address.server, '--ca-file', join(folder, 'ca.crt')];
     const token = (...words: readonly string[]) =>
       printedBy(tokenCommand, [...words, ...server, '--token-file', join(folder, 'alice')], {});
-    const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['configmaps'], namespaces: ['lab'] }];
+    const rules = [{ ...rule('get', 'configmaps'), namespaces: ['lab'] }];
     writeFileSync(join(folder, 'rules'), JSON.stringify(rules));
     const made = await token(
       ...['create', '--scope', 'namespace/acme/edit', '--scope', '+secrets', '--expires', '7d'],

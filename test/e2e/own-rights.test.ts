@@ -1,5 +1,7 @@
 /** What a client gets if the API server refuses Stonegate's own credential, and if it refuses the user. */
+
 import t, { type Test } from 'tap';
+import { posted } from '../support/https-client.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -50,10 +52,8 @@ for (const [what, configuration] of Object.entries(CREDENTIALS))
 
     await t.test('a write is not repeated', async (t) => {
       withoutRights(stonegate, '/configmaps', 1);
-      const body = JSON.stringify({ metadata: { name: 'once' } });
-      const headers = { 'content-type': 'application/json' };
-      const path = '/api/v1/namespaces/default/configmaps';
-      t.equal((await stonegate.ask(alice, path, { method: 'POST', headers, body })).status, 503);
+      const once = posted({ metadata: { name: 'once' } });
+      t.equal((await stonegate.ask(alice, '/api/v1/namespaces/default/configmaps', once)).status, 503);
       t.equal(count(stonegate, '/configmaps'), 1);
     });
 

@@ -2,6 +2,7 @@
  * The portal's pages of members and teams in a real browser without scripts, in front of a real
  * kube-apiserver. Screenshots are written to `artefacts/portal`.
  */
+
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';
@@ -12,6 +13,7 @@ import { missingControllers } from '../support/kubernetes/programs.ts';
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
 import { startTokenSite } from '../support/kubernetes/token-site.ts';
 import { assertShown, openWindow, press, signInAs } from '../support/page/visit-page.ts';
+import { rule } from '../support/policy-rule.ts';
 
 const missing = hasChromium() ? missingControllers() : NO_CHROMIUM;
 
@@ -42,7 +44,7 @@ t.test('members and teams at the portal', { skip: missing }, async (t) => {
     await bind(kubernetes, { namespace: place, name: 'owners', role: 'stonegate:manage', subjects });
   const everyone = ['group:stonegate:tenant:acme'] as const;
   await bind(kubernetes, { namespace, name: 'readers', role: 'stonegate:read', subjects: everyone });
-  const rules = [{ apiGroups: ['stonegate.dev'], resources: ['teams'], verbs: ['create'] }];
+  const rules = [rule('create', 'teams', 'stonegate.dev')];
   await grant(kubernetes, { name: 'team-makers', rules, subjects });
 
   const browser = await launchChromium();

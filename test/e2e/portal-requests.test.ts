@@ -1,6 +1,8 @@
 /** Requests to the portal in the whole program: audit events, metrics, rates, and no usage. */
+
 import t, { type Test } from 'tap';
 import { freePort } from '../support/free-port.ts';
+import { posted } from '../support/https-client.ts';
 import { createPortalVisitor } from '../support/portal-visitor.ts';
 import { startTokenStandIn } from '../support/token-standin.ts';
 
@@ -24,14 +26,14 @@ t.test('a token that is made in the portal is audited like one that is made by t
   await visitor.get('/tokens');
   const before = (await stonegate.audited()).length;
   t.equal((await visitor.post('/tokens', TOKEN)).status, 303);
-  await stonegate.ask(stonegate.keystoneToken('alice'), '/apis/stonegate.dev/v1alpha1/accesstokens', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
+  await stonegate.ask(
+    stonegate.keystoneToken('alice'),
+    '/apis/stonegate.dev/v1alpha1/accesstokens',
+    posted({
       ...{ kind: 'AccessToken', apiVersion: 'stonegate.dev/v1alpha1' },
       spec: { scopes: ['namespace/default/edit'], expirationSeconds: 3_600 },
     }),
-  });
+  );
   const events = (await stonegate.audited()).slice(before);
   const [received, complete, byAPI] = events;
   t.equal(events.length, 4);

@@ -1,6 +1,9 @@
 /** Provisioning on request: a user's first request finds their project provisioned. */
+
 import t, { type Test } from 'tap';
+import { posted } from '../support/https-client.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
+import { rule } from '../support/policy-rule.ts';
 import { admitProvisioner } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -108,18 +111,18 @@ t.test('a request without a valid credential or a project provisions nothing', a
 
 t.test('explain describes what provisioning would give, and creates nothing', async (t) => {
   const { ask, keystone, apiServer, erin, lab, pods, asked } = await setUp(t, { mode: 'shared' });
-  const rules = [{ verbs: ['create'], apiGroups: ['stonegate.dev'], resources: ['explanations'] }];
+  const rules = [rule('create', 'explanations', 'stonegate.dev')];
   apiServer.seed.clusterRole('explainer', rules);
   apiServer.seed.clusterRoleBinding('explainers', 'explainer', ['user:acme:erin']);
-  const reply = await ask(keystone.issue(erin), '/apis/stonegate.dev/v1alpha1/explanations', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const reply = await ask(
+    keystone.issue(erin),
+    '/apis/stonegate.dev/v1alpha1/explanations',
+    posted({
       kind: 'Explanation',
       apiVersion: 'stonegate.dev/v1alpha1',
       spec: { request: { method: 'GET', path: pods }, token: keystone.issue(erin, { project: lab }) },
     }),
-  });
+  );
   t.match(
     JSON.stringify(reply.json()),
     `keystone:project:${lab.id}:role:member`,

@@ -1,5 +1,6 @@
 /** Objects of the system tenant are copied into all tenants of an Arktos, by command and while serving. */
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import type { JsonObject } from '../support/apiserver/json.ts';
 import { admitPublisher } from '../support/publisher.ts';
 import { createTestbed } from '../support/testbed.ts';
@@ -7,15 +8,13 @@ import { createTestbed } from '../support/testbed.ts';
 const PUBLISHED = 'multi-tenancy.k8s.io/published';
 const HOME = { tenant: 'system', namespace: 'shared' };
 const SECRET = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
-const SECTION = {
-  namespaces: ['shared'],
-  clusterScoped: [
-    { resource: 'clusterroles', names: 'shared-*' },
-    { resource: 'clusterrolebindings', names: 'shared-*' },
-    { resource: 'customresourcedefinitions', names: '*.example.com' },
-  ],
-  interval: '1h',
-};
+const SECTION: Record<string, object> = parse(`
+  namespaces: [shared]
+  clusterScoped:
+    - {resource: clusterroles, names: shared-*}
+    - {resource: clusterrolebindings, names: shared-*}
+    - {resource: customresourcedefinitions, names: '*.example.com'}
+  interval: 1h`);
 
 async function setUp(t: Test) {
   const testbed = await createTestbed({ folder: t.testdir(), mode: 'arktos' });

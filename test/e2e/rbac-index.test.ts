@@ -7,14 +7,10 @@ import { indexMetrics } from '../support/index-metrics.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
 
-const access = { index: true };
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 
-async function setUp(t: Test, mode: Mode, configuration: object = {}) {
-  const folder = join(t.testdir({}), 'land');
-  const stonegate = await startStonegate(t, { folder, mode, configuration: { access, ...configuration } });
-  return stonegate;
-}
+const setUp = (t: Test, mode: Mode, access = { index: true }) =>
+  startStonegate(t, { mode, configuration: { access } });
 
 async function synced({ app }: RunningStonegate) {
   await eventually(async () => (await indexMetrics(app)).synced);
@@ -83,7 +79,7 @@ t.test('a reload leaves the index as it is, and a renewed credential is used at 
 });
 
 t.test('without the index Stonegate lists and watches nothing', async (t) => {
-  const stonegate = await setUp(t, 'shared', { access: { index: false } });
+  const stonegate = await setUp(t, 'shared', { index: false });
   await stonegate.ask(stonegate.keystoneToken('alice'), '/api/v1/pods');
   t.same(requestsFor(stonegate, 'watch=1'), []);
   t.same(requestsFor(stonegate, RBAC), []);

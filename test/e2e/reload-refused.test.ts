@@ -3,6 +3,7 @@
  * pipeline, the caches, the portal and the webhook stay unchanged. A part may fail although the files are
  * valid: here OpenSSL parses a certificate but refuses to use it.
  */
+
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:https';
@@ -14,6 +15,7 @@ import t, { type Test } from 'tap';
 import { freePort } from '../support/free-port.ts';
 import { askOnce } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import { createAuthority, type KeyPair } from '../support/tls/authority.ts';
 import { createIssuer, type Subject } from '../support/tls/issuer.ts';
@@ -118,7 +120,7 @@ async function setUp(t: Test) {
   const renewed = await authority.server('renewed');
   await writeFile(join(folder, 'renewed.crt'), renewed.cert);
   await writeFile(join(folder, 'renewed.key'), renewed.key);
-  apiServer.seed.clusterRole('any', [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }], {
+  apiServer.seed.clusterRole('any', [rule('*', '*', '*')], {
     tenant: 'acme',
   });
   apiServer.seed.clusterRoleBinding('any', 'any', ['group:x509:dev', 'group:partner:dev'], {

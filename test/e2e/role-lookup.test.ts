@@ -2,7 +2,9 @@
  * Users with an unscoped token: their rights follow from the roles they hold on the requested namespace's
  * project.
  */
+
 import t from 'tap';
+import { posted } from '../support/https-client.ts';
 import type { Target, User } from '../support/keystone/directory.ts';
 import { rule } from '../support/policy-rule.ts';
 import { startRoleSite as setUp } from '../support/role-site.ts';
@@ -36,12 +38,7 @@ for (const mode of ['arktos', 'shared'] satisfies Mode[]) {
     async (t) => {
       const { keystone, erin, ask } = await setUp(t, { mode });
       const allowed = async (namespace: string) => {
-        const headers = { 'content-type': 'application/json' };
-        const reply = await ask(keystone.issue(erin), REVIEWS, {
-          method: 'POST',
-          headers,
-          body: mayIn(namespace),
-        });
+        const reply = await ask(keystone.issue(erin), REVIEWS, posted(mayIn(namespace)));
         return reply.json().status;
       };
       t.match(await allowed('web'), { allowed: true });
@@ -115,15 +112,15 @@ t.test('explain shows which roles were looked up, and on what', async (t) => {
   apiServer.seed.clusterRole('explain', rules);
   apiServer.seed.clusterRoleBinding('explain', 'explain', ['user:acme:erin']);
   const token = keystone.issue(erin);
-  const explained = await ask(token, '/apis/stonegate.dev/v1alpha1/explanations', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const explained = await ask(
+    token,
+    '/apis/stonegate.dev/v1alpha1/explanations',
+    posted({
       kind: 'Explanation',
       apiVersion: 'stonegate.dev/v1alpha1',
       spec: { request: { method: 'GET', path: IN_WEB }, token },
     }),
-  });
+  );
   t.match(explained.json().status, {
     identity: { scope: { kind: 'project', id: web.id, name: 'web', roles: ['member'] } },
     stages: [{}, {}, { name: 'resolveTenant', reason: new RegExp(`looked up: project ${web.id}: member`) }],

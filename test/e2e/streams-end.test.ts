@@ -11,11 +11,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { EXEC, openExec } from '../support/open-exec.ts';
 import { askOnce, openRequest, type RequestOptions } from '../support/open-request.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { startStonegate } from '../support/stonegate.ts';
-import { posted } from '../support/token-client.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
 const WATCH = `${CONFIGMAPS}?watch=true`;

@@ -1,14 +1,14 @@
 /** When a user's access ends, some kubectl commands end with an error and others without one. */
 import { once } from 'node:events';
 import t from 'tap';
-import { findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
+import { parse } from 'yaml';
+import { kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { prints, startForKubectl } from '../support/kubectl-users.ts';
 
 /** From this minor version on, kubectl exec uses WebSocket. */
 const EXEC_BY_WEBSOCKET = 30;
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl and the end of access', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl and the end of access');
 for (const binary of binaries)
   for (const http2 of [true, false])
     t.test(`when access ends, ${binary.split('/').at(-1)} over HTTP/${http2 ? 2 : 1.1} exits`, async (t) => {
@@ -16,13 +16,13 @@ for (const binary of binaries)
         configuration: { server: { http2 }, limits: { streams: { recheck: '200ms' } } },
       });
       const { keystone, keystoneToken, configure, app, log } = everybody.stonegate;
-      await configure({
-        server: { http2 },
-        authentication: {
-          keystone: { url: keystone.url, caFile: 'ca.crt', timeout: '60s', cacheTTL: '50ms' },
-        },
-        limits: { streams: { recheck: '200ms' } },
-      });
+      await configure(
+        parse(`
+        server: {http2: ${http2}}
+        authentication:
+          keystone: {url: ${keystone.url}, caFile: ca.crt, timeout: 60s, cacheTTL: 50ms}
+        limits: {streams: {recheck: 200ms}}`),
+      );
       await app.reload();
       log.append('first line');
       const alice = everybody.as(binary, keystoneToken('alice'));

@@ -1,5 +1,7 @@
 /** `stonegate sync` against a Keystone and an API server, and what users may do afterwards. */
+
 import t, { type Test } from 'tap';
+import { posted } from '../support/https-client.ts';
 import { admitProvisioner, type ProvisionerOptions } from '../support/provisioner.ts';
 import { startStonegate } from '../support/stonegate.ts';
 import type { Mode } from '../support/testbed.ts';
@@ -119,15 +121,15 @@ t.test('arktos: a new domain gets a tenant, whose users may review their own acc
       .length,
     0,
   );
-  const review = await ask(member, '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
+  const review = await ask(
+    member,
+    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+    posted({
       kind: 'SelfSubjectAccessReview',
       apiVersion: 'authorization.k8s.io/v1',
       spec: { resourceAttributes: { namespace: web.id, verb: 'list', resource: 'pods' } },
     }),
-  });
+  );
   t.match(review.json().status, { allowed: true });
 });
 

@@ -2,6 +2,7 @@
  * Whatever the clients of one tenant do, another tenant's requests reach the API server. Here alice of acme
  * is hostile, and bob of globex works.
  */
+
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -11,6 +12,7 @@ import {
 import { request as httpsRequest } from 'node:https';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
+import { posted } from '../support/https-client.ts';
 import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
@@ -95,7 +97,7 @@ async function checkService({ ask }: RunningStonegate, token: string, t: Test, m
   const statuses = [
     (await ask(token, CONFIGMAPS)).status,
     (await ask(token, '/apis')).status,
-    (await ask(token, SELF_REVIEW, { method: 'POST', headers: JSON_BODY, body: REVIEW })).status,
+    (await ask(token, SELF_REVIEW, posted(REVIEW))).status,
   ];
   t.same(statuses, [200, 200, 201], `bob's requests succeed during ${meanwhile}`);
 }

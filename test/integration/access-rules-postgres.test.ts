@@ -2,6 +2,7 @@
  * The search service of docs/reference/access-rules-search.md, with the code of that page, on a real
  * PostgreSQL: it shows exactly the rows that the user may list.
  */
+
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import fc from 'fast-check';
@@ -11,6 +12,7 @@ import { compileAccessRules as compile } from '../../src/features/access-rules/a
 import type { AccessRules } from '../../src/features/access-rules/access-rules-v1alpha1.ts';
 import { subjectIn, uniformSubject } from '../../src/rbac/attributes.ts';
 import { allows } from '../../src/rbac/decide.ts';
+import { rule } from '../support/policy-rule.ts';
 import { postgresMissing, startPostgres } from '../support/postgres/postgres-server.ts';
 import { objectKinds, rbacObjects, subjects } from '../support/random-rbac.ts';
 import { clusterRole, indexOf, rbacUser, roleBinding, user } from '../support/rbac-objects.ts';
@@ -104,7 +106,7 @@ t.test('a search service in PostgreSQL', { skip: missing ?? false }, async (t) =
   });
 
   const index = indexOf(
-    clusterRole('view', [{ verbs: ['list'], apiGroups: [''], resources: ['pods'] }]),
+    clusterRole('view', [rule('list', 'pods')]),
     ...['a', 'team-7', 'team-900'].map((place) =>
       roleBinding(place, 'b', 'ClusterRole/view', [user('alice')]),
     ),

@@ -308,13 +308,13 @@ t.test(
     writeFileSync(join(folder, 'kustomization.yaml'), JSON.stringify(kustomization));
     const rendered = execFileSync(kubectl ?? '', ['kustomize', folder], { encoding: 'utf8' });
     const named = objectsOf(rendered).filter(({ metadata }) => metadata.name.startsWith('stonegate-index:'));
-    t.match(named, [
-      { kind: 'ClusterRole', rules: [{ resources: ['namespaces'], verbs: ['list', 'watch'] }, {}] },
-      {
-        kind: 'ClusterRoleBinding',
-        subjects: [{ kind: 'ServiceAccount', namespace: 'stonegate', name: 'stonegate' }],
-      },
-    ]);
+    t.match(
+      named,
+      parse(`
+      - {kind: ClusterRole, rules: [{resources: [namespaces], verbs: [list, watch]}, {}]}
+      - kind: ClusterRoleBinding
+        subjects: [{kind: ServiceAccount, namespace: stonegate, name: stonegate}]`),
+    );
   },
 );
 

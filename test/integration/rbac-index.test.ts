@@ -27,6 +27,9 @@ import {
   randomUser,
   UNBOUND,
 } from '../support/kubernetes/random-rbac.ts';
+import { grant } from '../support/kubernetes/rbac.ts';
+import { rule } from '../support/policy-rule.ts';
+import { eachRow } from '../support/rows.ts';
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 const QUESTIONS = 2_000;
@@ -137,7 +140,7 @@ async function mark(kubernetes: Kubernetes, index: RBACIndex, round: number) {
   const name = `marker-${round}`;
   const apiGroup = 'rbac.authorization.k8s.io';
   const subjects = [{ apiGroup, kind: 'User', name }];
-  const rules = [{ verbs: ['mark'], apiGroups: [''], resources: ['markers'] }];
+  const rules = [rule('mark', 'markers')];
   const object = (namespace: string, kind: 'Role' | 'ClusterRole') => [
     { path: collection(namespace, `${kind.toLowerCase()}s`), object: { metadata: { name }, rules } },
     {
@@ -239,29 +242,28 @@ t.test(
 );
 
 /** Requests of a user who has rights on the name `a` alone. */
-const NAMED_REQUESTS: readonly [method: string, target: string][] = [
-  ['GET', '/api/v1/namespaces/n1/configmaps'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3D%3Da'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da%2Cmetadata.namespace%3Dn1'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%21%3Da'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da%252Fb'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Db'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da&limit=x'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da&fieldSelector=metadata.name%3Db'],
-  ['GET', '/api/v1/configmaps?fieldSelector=metadata.name%3Da'],
-  ['GET', '/api/v1/namespaces/n1/configmaps?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Da'],
-  ['GET', '/api/v1/watch/namespaces/n1/configmaps/a?timeoutSeconds=1'],
-  ['GET', '/api/v1/watch/namespaces/n1/configmaps?timeoutSeconds=1'],
-  ['GET', '/api/v1/watch/namespaces/n1/secrets?timeoutSeconds=1'],
-  ['DELETE', '/api/v1/namespaces/n1/configmaps?dryRun=All'],
-  ['DELETE', '/api/v1/namespaces/n1/configmaps/a?dryRun=All'],
-  ['DELETE', '/api/v1/namespaces/n1/configmaps/b?dryRun=All'],
-  ['DELETE', '/api/v1/namespaces/n1/configmaps?dryRun=All&fieldSelector=metadata.name%3Da'],
-  ['HEAD', '/api/v1/namespaces/n1/configmaps/a'],
-  ['GET', '/api/v1/namespaces/n1'],
-  ['GET', '/api/v1/namespaces/n2'],
-];
+const NAMED_REQUESTS = `
+  GET | /api/v1/namespaces/n1/configmaps
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3D%3Da
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da%2Cmetadata.namespace%3Dn1
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%21%3Da
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da%252Fb
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Db
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da&limit=x
+  GET | /api/v1/namespaces/n1/configmaps?fieldSelector=metadata.name%3Da&fieldSelector=metadata.name%3Db
+  GET | /api/v1/configmaps?fieldSelector=metadata.name%3Da
+  GET | /api/v1/namespaces/n1/configmaps?watch=1&timeoutSeconds=1&fieldSelector=metadata.name%3Da
+  GET | /api/v1/watch/namespaces/n1/configmaps/a?timeoutSeconds=1
+  GET | /api/v1/watch/namespaces/n1/configmaps?timeoutSeconds=1
+  GET | /api/v1/watch/namespaces/n1/secrets?timeoutSeconds=1
+  DELETE | /api/v1/namespaces/n1/configmaps?dryRun=All
+  DELETE | /api/v1/namespaces/n1/configmaps/a?dryRun=All
+  DELETE | /api/v1/namespaces/n1/configmaps/b?dryRun=All
+  DELETE | /api/v1/namespaces/n1/configmaps?dryRun=All&fieldSelector=metadata.name%3Da
+  HEAD | /api/v1/namespaces/n1/configmaps/a
+  GET | /api/v1/namespaces/n1
+  GET | /api/v1/namespaces/n2`;
 
 t.test(
   'D110, D111, D113: the index authorizes a request by the same verb and name as the API server',
@@ -269,37 +271,22 @@ t.test(
   async (t) => {
     const kubernetes = await startKubernetes(t);
     for (const name of ['n1', 'n2']) await kubernetes.create('/api/v1/namespaces', { metadata: { name } });
-    const rule = { verbs: ['get', 'list', 'watch', 'delete'], apiGroups: [''] };
-    await write(kubernetes, [
-      {
-        path: collection('n1', 'roles'),
-        object: {
-          metadata: { name: 'r' },
-          rules: [
-            { ...rule, resources: ['configmaps'], resourceNames: ['a'] },
-            { ...rule, resources: ['namespaces'], resourceNames: ['n1', 'n2'] },
-            { ...rule, resources: ['secrets'] },
-          ],
-        },
-      },
-      {
-        path: collection('n1', 'rolebindings'),
-        object: {
-          metadata: { name: 'r' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
-          subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'alice' }],
-        },
-      },
-    ]);
+    const verbs = 'get,list,watch,delete';
+    const rules = [
+      { ...rule(verbs, 'configmaps'), resourceNames: ['a'] },
+      { ...rule(verbs, 'namespaces'), resourceNames: ['n1', 'n2'] },
+      rule(verbs, 'secrets'),
+    ];
+    await grant(kubernetes, { name: 'r', namespace: 'n1', subjects: ['user:alice'], rules });
     const index = await followRBAC(t, kubernetes);
     const alice = await kubernetes.user('alice');
     const user: RBACUser = { tenant: '', username: 'alice', groups: ['system:authenticated'] };
     await eventually(async () => (await kubernetes.ask(alice, '/api/v1/namespaces/n1')).status === 200);
-    for (const [method, target] of NAMED_REQUESTS) {
+    await eachRow(NAMED_REQUESTS, async (method = '', target = '') => {
       const info = readRequestInfo(method, target, { hasTenantsInPaths: false });
       if (!info.isResourceRequest) throw new TypeError(target);
       const { status } = await kubernetes.ask(alice, target, { method });
       t.equal(allows(index, user, info), status !== 403, `${method} ${target}: ${status}`);
-    }
+    });
   },
 );

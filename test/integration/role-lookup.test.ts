@@ -2,6 +2,7 @@
  * A whole Stonegate with a real Keystone: each way in which a user gains or loses a role or a token changes
  * what they may do. Tokens are cached for an hour here, so that only revocation events can end them.
  */
+
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -14,10 +15,11 @@ import {
   type RealKeystone,
   startRealKeystone,
 } from '../support/keystone/real-keystone.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startStonegate } from '../support/stonegate.ts';
 
 const IN_WEB = '/api/v1/namespaces/web/configmaps';
-const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
+const CONFIGMAPS = [rule('*', 'configmaps')];
 
 async function seed(keystone: RealKeystone) {
   const [member, reader, lead] = [

@@ -1,4 +1,5 @@
 /** For clients that do not read, the memory of Stonegate's own watches is bounded, and later released. */
+
 import { once } from 'node:events';
 import net from 'node:net';
 import t, { type Test } from 'tap';
@@ -10,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { fakePipeline } from '../support/fake-pipeline.ts';
 import { createWatches } from '../support/namespaced-watches.ts';
 import { namespacesSite } from '../support/namespaces-site.ts';
+import { rule } from '../support/policy-rule.ts';
 import { startExchangeServer } from '../support/raw-http/exchange-server.ts';
 import { clusterRole, clusterRoleBinding, namespace, user } from '../support/rbac-objects.ts';
 
@@ -35,7 +37,7 @@ async function serve(t: Test, handlers: RouteHandlers, perKey: number) {
 t.test(
   'a watch of namespaces: the memory for unsent events is bounded, and released with the client',
   async (t) => {
-    const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }];
+    const rules = [rule('get', 'namespaces')];
     const labels = { big: 'x'.repeat(64 * 1_024) };
     const namespaces = Array.from({ length: 600 }, (_, at) => namespace(`ns-${at + 100}`, { labels }));
     const site = namespacesSite([

@@ -1,5 +1,6 @@
 /** No fact of a tenancy mode stands for another: a mode that mixes them is built, checked and printed. */
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { withBackends } from '../../src/app/backends.ts';
 import { checkUpstream } from '../../src/app/commands/check-upstream.ts';
 import { provisionerManifests } from '../../src/app/commands/provisioner-manifests.ts';
@@ -22,14 +23,15 @@ const STONEGATE = { kind: 'User', name: 'stonegate' } as const;
 async function setUp(t: Test) {
   const testbed = await startTestbed(t);
   const { apiServer, configFile, configure } = testbed;
-  await configure({
-    tenancy: { mode: 'shared' },
-    access: { index: true, authorizers: ['Node', 'RBAC'] },
-    admission: { bind: '127.0.0.1:0', tls: { certFile: 'tls.crt', keyFile: 'tls.key' } },
-    quota: { default: { pods: '10' } },
-    tokens: {},
-    bindings: { credential: { certFile: 'apiserver.crt', keyFile: 'apiserver.key' } },
-  });
+  await configure(
+    parse(`
+    tenancy: {mode: shared}
+    access: {index: true, authorizers: [Node, RBAC]}
+    admission: {bind: 127.0.0.1:0, tls: {certFile: tls.crt, keyFile: tls.key}}
+    quota: {default: {pods: '10'}}
+    tokens: {}
+    bindings: {credential: {certFile: apiserver.crt, keyFile: apiserver.key}}`),
+  );
   const loaded = inThirdMode(await loadedStonegate(configFile));
   const { configuration } = loaded;
   const printed = {

@@ -1,7 +1,9 @@
 /** Everything of the soak test: the testbed, a real Redis, Stonegate as a process, and Prometheus. */
+
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import { type Prometheus, startPrometheus } from '../support/prometheus/prometheus.ts';
 import { createRedisServer, type RedisServer } from '../support/redis/redis-server.ts';
@@ -39,17 +41,17 @@ export async function createSoakSite(folder: string): Promise<SoakSite> {
   await writeFile(join(folder, 'redis-url'), redis.url);
   let version = 0;
   const write = () =>
-    configure({
-      server: { bind: `127.0.0.1:${port}` },
-      admin: { bind: `127.0.0.1:${adminPort}` },
-      access: { index: true },
-      cache: { redis: { url: { fromFile: 'redis-url' } }, sealingKeys: [{ fromFile: 'cache.key' }] },
-      limits: {
-        perTenant: { perSecond: 50, burst: 100 },
-        costs: { list: 1, watch: 1, write: 1, connect: 1 },
-      },
-      authentication: { impersonationExtraKeys: [`example.com/version-${version}`] },
-    });
+    configure(
+      parse(`
+      server: {bind: 127.0.0.1:${port}}
+      admin: {bind: 127.0.0.1:${adminPort}}
+      access: {index: true}
+      cache: {redis: {url: {fromFile: redis-url}}, sealingKeys: [{fromFile: cache.key}]}
+      limits:
+        perTenant: {perSecond: 50, burst: 100}
+        costs: {list: 1, watch: 1, write: 1, connect: 1}
+      authentication: {impersonationExtraKeys: [example.com/version-${version}]}`),
+    );
   await write();
   const program = await startProgram(testbed.configFile, adminPort, join(folder, 'stonegate.log'));
   const prometheus = await startPrometheus({ folder, target: `127.0.0.1:${adminPort}` });

@@ -24,6 +24,7 @@ import { type AccessIndexSite, accessIndexOf } from './access-index.ts';
 import { keystoneIdentity } from './identities.ts';
 import { type Contents, listBody } from './namespaced-lists.ts';
 import { outgoingOf } from './outgoing.ts';
+import { rule } from './policy-rule.ts';
 import { clusterRole, namespace, roleBinding, user } from './rbac-objects.ts';
 import { createReviewed } from './reviewed.ts';
 
@@ -33,7 +34,7 @@ export type Fault = Error | { readonly status: number; readonly body?: string };
 
 /** Roles and bindings that let `acme:alice` list and watch pods in the namespaces. */
 export function podReader(names: readonly string[], tenant = '', name = 'acme:alice'): StoredObject[] {
-  const rules = [{ verbs: ['list', 'watch'], apiGroups: [''], resources: ['pods'] }];
+  const rules = [rule('list,watch', 'pods')];
   return [
     clusterRole('pod-reader', rules, { tenant }),
     ...names.flatMap((place) => [

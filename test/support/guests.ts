@@ -27,6 +27,7 @@ import { type FakeExchange, fakeExchange } from './fake-exchange.ts';
 import { fakePipeline } from './fake-pipeline.ts';
 import { claimIdentity, keystoneIdentity, upstreamIdentity } from './identities.ts';
 import { OWN_RESOURCES, ownAPIHandler } from './own-api.ts';
+import { rule } from './policy-rule.ts';
 import { tokenScope } from './token-scope.ts';
 
 const EXPIRY = { expiresAt: Number.POSITIVE_INFINITY };
@@ -47,11 +48,7 @@ const USERS: Readonly<Record<string, Identity>> = {
   colons: claimIdentity('oidc:a:b', 'acme', EXPIRY),
 };
 
-const READ_PODS: PolicyRule = {
-  apiGroups: [''],
-  resources: ['pods', 'pods/log'],
-  verbs: ['get', 'list', 'watch'],
-};
+const READ_PODS: PolicyRule = rule('get,list,watch', 'pods,pods/log');
 
 /** Lets alice of acme read pods in globex. */
 export function readPods(changes: Partial<Policy> = {}): Policy {

@@ -58,3 +58,18 @@ export function createHttpsClient({ port, ca, certificate }: HttpsClientOptions)
     close: () => agent.destroy(),
   };
 }
+
+/** A request that creates an object, which may be JSON already. */
+export function posted(object: object | string): Ask {
+  return { method: 'POST', ...bodyOf(object, 'application/json') };
+}
+
+/** A request that merges these members into an object. */
+export function patched(changes: object | string): Ask {
+  return { method: 'PATCH', ...bodyOf(changes, 'application/merge-patch+json') };
+}
+
+function bodyOf(object: object | string, type: string) {
+  const body = typeof object === 'string' ? object : JSON.stringify(object);
+  return { headers: { 'content-type': type }, body };
+}

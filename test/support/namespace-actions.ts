@@ -1,8 +1,10 @@
 /** Random changes of namespaces and of the rights of a user, and replicas that receive them. */
+
 import fc from 'fast-check';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { unsyncedAccessIndex } from './access-index.ts';
 import { type NamespacesSite, namespacesMemory, namespacesSiteOf } from './namespaces-site.ts';
+import { rule } from './policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -13,10 +15,8 @@ import {
 } from './rbac-objects.ts';
 
 const PLACES = ['a', 'b', 'c', 'd'] as const;
-const VIEWER = clusterRole('viewer', [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get'] }]);
-const NAMED = clusterRole('named', [
-  { apiGroups: [''], resources: ['namespaces'], verbs: ['get'], resourceNames: ['a', 'c'] },
-]);
+const VIEWER = clusterRole('viewer', [rule('get', 'namespaces')]);
+const NAMED = clusterRole('named', [{ ...rule('get', 'namespaces'), resourceNames: ['a', 'c'] }]);
 const ALICE = [user('acme:alice')];
 
 const place = fc.constantFrom(...PLACES);

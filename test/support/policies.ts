@@ -1,5 +1,6 @@
 /** Policies, the facts and settings from which they are resolved, and requests of guests. */
 
+import { parse } from 'yaml';
 import { parseAbacFile } from '../../src/features/cross-tenant/abac-file.ts';
 import type { Policy, PolicyFacts } from '../../src/features/cross-tenant/policy.ts';
 import {
@@ -16,23 +17,21 @@ import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { Entry, PolicyAttributes } from '../../src/proxy/tenant-entry.ts';
 import { grantableRules } from '../../src/rbac/grantable-rules.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
+import type { JsonObject } from './apiserver/json.ts';
+import { rule } from './policy-rule.ts';
 
 export const NOW = Date.UTC(2026, 6, 1);
 export const HOUR = 3_600_000;
 
 /** The webhook that `stonegate manifests admission` registers for CrossTenantPolicies. */
-export const POLICY_WEBHOOK = {
-  name: 'policies.admission.stonegate.dev',
-  failurePolicy: 'Fail',
-  rules: [
-    {
-      apiGroups: ['tenancy.stonegate.dev'],
-      apiVersions: ['*'],
-      resources: ['crosstenantpolicies'],
-      operations: ['CREATE', 'UPDATE'],
-    },
-  ],
-};
+export const POLICY_WEBHOOK: JsonObject = parse(`
+  name: policies.admission.stonegate.dev
+  failurePolicy: Fail
+  rules:
+    - apiGroups: [tenancy.stonegate.dev]
+      apiVersions: ['*']
+      resources: [crosstenantpolicies]
+      operations: [CREATE, UPDATE]`);
 
 /** The spec of a line of the ABAC file: alice of acme may read pods of globex. */
 export const ALICE_READS_PODS = {
@@ -45,7 +44,6 @@ export const ALICE_READS_PODS = {
   resource: 'pods',
   readonly: true,
 };
-
 type AbacSpec = Readonly<Record<string, unknown>>;
 
 export function abacLine(spec: AbacSpec = ALICE_READS_PODS) {
@@ -66,11 +64,7 @@ export function abacPolicies(...specs: readonly AbacSpec[]): readonly Policy[] {
   return policies;
 }
 
-export const POD_READER: CrossTenantRule = {
-  apiGroups: [''],
-  resources: ['pods', 'pods/log'],
-  verbs: ['get', 'list', 'watch'],
-};
+export const POD_READER: CrossTenantRule = rule('get,list,watch', 'pods,pods/log');
 
 /** A policy of globex, newer than the webhook's registration: members of devs in acme may read pods. */
 export function crossTenantPolicy(

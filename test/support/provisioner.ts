@@ -9,7 +9,7 @@ import { provisionerManifests } from '../../src/app/commands/provisioner-manifes
 import { sync } from '../../src/app/commands/sync.ts';
 import { defaultConfiguration } from '../../src/app/configuration.ts';
 import type { RoleTarget } from '../../src/features/bindings/bindings-configuration.ts';
-import { BRIDGE } from './keystone/bridge.ts';
+import { admitBridge, BRIDGE } from './keystone/bridge.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { printedBy } from './printed-io.ts';
 import type { Mode, Testbed } from './testbed.ts';
@@ -43,11 +43,8 @@ export async function admitProvisioner(
   });
   const manifests = provisionerManifests(configuration, { kind: 'User', name: 'provisioner' }, '');
   seedManifests(apiServer.seed, manifestsIn(manifests));
-  const bridge = keystone.directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) keystone.directory.assign(bridge, role, { system: true });
-  const folder = dirname(configFile);
-  await writeFile(join(folder, 'provisioner-token'), TOKEN);
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
+  await admitBridge(keystone, configFile);
+  await writeFile(join(dirname(configFile), 'provisioner-token'), TOKEN);
   const configureBindings = (given: object, sections: Record<string, object> = {}) =>
     configure({
       ...{ ...withQuotas, ...sections },

@@ -2,14 +2,14 @@
  * Stonegate in a testbed in which the projects `web` and `api` of acme have namespaces of the same names,
  * `erin` is a member of web, roles are cached for a second, and the service user may list everything.
  */
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+
 import type { Test } from 'tap';
-import { BRIDGE } from './keystone/bridge.ts';
+import { admitBridge, BRIDGE } from './keystone/bridge.ts';
+import { rule } from './policy-rule.ts';
 import { startStonegate } from './stonegate.ts';
 import type { Mode } from './testbed.ts';
 
-const CONFIGMAPS = [{ verbs: ['*'], apiGroups: [''], resources: ['configmaps'] }];
+const CONFIGMAPS = [rule('*', 'configmaps')];
 
 export interface RoleSiteOptions {
   readonly mode?: Mode;
@@ -30,9 +30,7 @@ export async function startRoleSite(
   const [web, api] = [directory.project('acme', 'web'), directory.project('acme', 'api')];
   const erin = directory.user('acme', 'erin');
   directory.assign(erin, 'member', { project: web });
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
+  await admitBridge(keystone, stonegate.configFile);
 
   const place = mode === 'arktos' ? { tenant: 'acme' } : {};
   const { seed } = apiServer;

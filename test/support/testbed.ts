@@ -3,6 +3,7 @@
  * tenants with users and objects, and a configuration of Stonegate for it. Tests start Stonegate in their own
  * process, the demo as a user would.
  */
+
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -18,6 +19,7 @@ import type { Seed, Subject } from './apiserver/seed.ts';
 import { createKeystoneStandIn, type KeystoneStandIn } from './keystone/standin.ts';
 import { manifestsIn, seedManifests } from './manifests.ts';
 import { type OidcProvider, startOidcProvider } from './oidc/provider.ts';
+import { rule } from './policy-rule.ts';
 import { createAuthority } from './tls/authority.ts';
 
 export type Mode = 'arktos' | 'shared';
@@ -246,7 +248,7 @@ function seedKeystone({ directory }: KeystoneStandIn) {
     directory.assign(directory.user(domain, name), 'member', { project: directory.project(domain, 'web') });
 }
 
-const WORK = [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }];
+const WORK = [rule('*', '*', '*')];
 
 /** Creates objects of the same names in both tenants, so that only the tenant distinguishes them. */
 function seedTenants(seed: Seed): PodLog {

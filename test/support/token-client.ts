@@ -1,7 +1,7 @@
 /** The access tokens of a user, through Stonegate’s own API. */
 import { readJSON } from '../../src/lib/json-object.ts';
 import { isObject } from './apiserver/json.ts';
-import type { Ask, HttpsClient, Reply } from './https-client.ts';
+import { type HttpsClient, posted, type Reply } from './https-client.ts';
 
 export const TOKENS = '/apis/stonegate.dev/v1alpha1/accesstokens';
 const ROTATIONS = '/apis/stonegate.dev/v1alpha1/accesstokenrotations';
@@ -39,8 +39,4 @@ export function createTokenClient({ ask }: Pick<HttpsClient, 'ask'>) {
 export function madeToken({ body }: Reply): MadeToken {
   const made: { metadata: { name: string }; status: { token: string } } = JSON.parse(body);
   return { name: made.metadata.name, secret: made.status.token };
-}
-
-export function posted(object: object): Ask {
-  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(object) };
 }

@@ -2,11 +2,11 @@
  * Stonegate with access tokens in front of the stand-in Arktos, whose users alice (acme) and carol (of the
  * issuer, also in acme) may do everything in their tenant. Stonegate has the rights that its manifests print.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type AbacLine, prepareCrossTenant } from './cross-tenant.ts';
-import { BRIDGE } from './keystone/bridge.ts';
+import { admitBridge, BRIDGE } from './keystone/bridge.ts';
 import { serveTestbed } from './stonegate.ts';
 import { createTestbed, type Testbed } from './testbed.ts';
 import { createTokenClient } from './token-client.ts';
@@ -31,10 +31,8 @@ export async function startTokenStandIn(
   const folder = join(t.testdir({}), 'land');
   await mkdir(folder);
   const testbed = await createTestbed({ folder });
-  const { directory, url } = testbed.keystone;
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
-  await writeFile(join(folder, 'bridge-password'), bridge.password);
+  const { url } = testbed.keystone;
+  await admitBridge(testbed.keystone, testbed.configFile);
   testbed.apiServer.seed.namespace('stonegate');
   const base: Record<string, object> = {
     authentication: {

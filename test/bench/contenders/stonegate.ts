@@ -2,11 +2,13 @@
  * Stonegate as its users run it: the built package, with audit and metrics. Also with Redis, and with
  * workers.
  */
+
 import { randomBytes } from 'node:crypto';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 import { createRedisServer, type RedisServer, redisMissing } from '../../support/redis/redis-server.ts';
 import { CONTENDER_CORE, NODE, type Running, type Serving, start, TWO_CORES } from '../processes.ts';
 import type { Site, UpstreamKind } from '../site.ts';
@@ -132,13 +134,11 @@ export const stonegateWithRedis: Contender = {
 };
 
 /** Sections of the configuration that count each request; no limit is reached. */
-const COUNTING = {
-  limits: {
-    perTenant: { perSecond: 100_000, burst: 100_000 },
-    perUser: { perSecond: 100_000, burst: 100_000 },
-  },
-  usage: { records: 'usage.log', metrics: true },
-};
+const COUNTING: Record<string, object> = parse(`
+  limits:
+    perTenant: {perSecond: 100000, burst: 100000}
+    perUser: {perSecond: 100000, burst: 100000}
+  usage: {records: usage.log, metrics: true}`);
 
 export const stonegateWithLimits: Contender = {
   name: 'with Redis, limits and usage',

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
 import { readEvent } from '../../../src/kubernetes/list-watch.ts';
 import { createRBACReader } from '../../../src/rbac/read-rbac-object.ts';
 import { createApiServer } from '../../support/apiserver/api-server.ts';
@@ -53,11 +54,14 @@ t.test('watches over all tenants', async (t) => {
       .filter((line) => line !== '')
       .map((line): Event => JSON.parse(line));
   const before = server.cluster.store.revision;
-  await ask('POST', IN_GLOBEX, {
-    metadata: { name: 'w1' },
-    subjects: [{ kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'globex:x' }],
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'viewer' },
-  });
+  await ask(
+    'POST',
+    IN_GLOBEX,
+    parse(`
+    metadata: {name: w1}
+    subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: globex:x}]
+    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: viewer}`),
+  );
   await ask('PATCH', `${IN_GLOBEX}/w1`, { metadata: { labels: { a: 'b' } } });
   await ask('DELETE', `${IN_GLOBEX}/w1`);
 
@@ -85,9 +89,11 @@ t.test('the RBAC index reads the events that a real server sent', async (t) => {
     if (event?.kind !== 'put' && event?.kind !== 'delete') throw new Error('no change of an object');
     return [event.kind, reader.read('rolebindings', event.object)];
   });
-  t.match(read, [
-    ['put', { tenant: 'globex', namespace: 'default', name: 'w1', revision: 670 }],
-    ['put', { revision: 671, roleRef: { kind: 'ClusterRole', name: 'viewer' } }],
-    ['delete', { revision: 672, subjects: [{ kind: 'User', name: 'globex:x' }] }],
-  ]);
+  t.match(
+    read,
+    parse(`
+    - [put, {tenant: globex, namespace: default, name: w1, revision: 670}]
+    - [put, {revision: 671, roleRef: {kind: ClusterRole, name: viewer}}]
+    - [delete, {revision: 672, subjects: [{kind: User, name: globex:x}]}]`),
+  );
 });

@@ -2,10 +2,12 @@
  * The stand-in responds about custom resources as a real Arktos did: definitions that are forced on every
  * tenant, and the scopes `Tenant` and `Cluster`. Schemas are not compared, since the stand-in prunes nothing.
  */
+
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
 import { isObject, type JsonObject, objectAt, textAt } from '../../support/apiserver/json.ts';
+import { rule } from '../../support/policy-rule.ts';
 import { ask } from './wire.ts';
 
 interface Recording {
@@ -19,9 +21,7 @@ async function startCluster(): Promise<ApiServer> {
     tokens: { admin: { username: 'admin', groups: ['system:masters'] }, proxy: { username: 'proxy' } },
   });
   const { seed } = server;
-  seed.clusterRole('impersonator', [
-    { verbs: ['impersonate'], apiGroups: [''], resources: ['users', 'groups'] },
-  ]);
+  seed.clusterRole('impersonator', [rule('impersonate', 'users,groups')]);
   seed.clusterRoleBinding('impersonator', 'impersonator', ['user:proxy']);
   for (const [tenant, user] of Object.entries({ acme: 'alice', globex: 'gina' })) {
     seed.tenant(tenant);

@@ -4,15 +4,14 @@
 import t, { type Test } from 'tap';
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';
 import type { Flavour } from '../../support/apiserver/kinds.ts';
-import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../../support/apiserver/kubectl.ts';
+import { createKubectl, type Kubectl, kubectlsOrSkip } from '../../support/apiserver/kubectl.ts';
 import { prints, stop, succeeds } from '../../support/kubectl-users.ts';
 import { createAuthority } from '../../support/tls/authority.ts';
 
 /** A minor version of kubectl. */
 const FIRST_WITH_WHOAMI = 28;
 
-const binaries = findKubectls();
-if (binaries.length === 0) t.test('kubectl against the stand-in', { skip: NO_KUBECTL }, async () => {});
+const binaries = kubectlsOrSkip(t, 'kubectl against the stand-in');
 for (const binary of binaries)
   for (const flavour of ['arktos', 'kubernetes'] as const)
     t.test(`${binary.split('/').at(-1)} against ${flavour}`, async (t) => {

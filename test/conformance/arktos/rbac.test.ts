@@ -2,11 +2,13 @@
  * The RBAC index decides recorded requests and reviews as a real Arktos API server did, with the same roles
  * and bindings.
  */
+
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';
 import { readRequestInfo } from '../../../src/proxy/request/request-info.ts';
 import { decide, grantsOf } from '../../../src/rbac/decide.ts';
+import { rule } from '../../support/policy-rule.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -45,8 +47,8 @@ function recording(file: string): Recording {
   return JSON.parse(readFileSync(new URL(`${file}.json`, import.meta.url), 'utf8'));
 }
 
-const READ = { verbs: ['get', 'list', 'watch'], apiGroups: [''], resources: ['pods', 'namespaces'] };
-const EVERYTHING = { verbs: ['*'], apiGroups: ['*'], resources: ['*'] };
+const READ = rule('get,list,watch', 'pods,namespaces');
+const EVERYTHING = rule('*', '*', '*');
 
 /** The roles and bindings of the recorded server; each is in a tenant. */
 const index = indexOf(

@@ -2,11 +2,13 @@
  * Hundreds of random pods violate the same checks as in the PodSecurity admission of a real kube-apiserver,
  * at both levels and in several versions.
  */
+
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { podPartOf } from '../../../src/features/admission/pod-part.ts';
 import { podSecurityViolations } from '../../../src/features/admission/pod-security.ts';
 import { RESTRICTED } from '../../../src/features/admission/pod-security-checks.ts';
+import { posted } from '../../support/https-client.ts';
 import { type Kubernetes, startKubernetes } from '../../support/kubernetes/api-server.ts';
 import { missingKubernetes, NEWEST, OLDEST, type Release } from '../../support/kubernetes/programs.ts';
 import { randomPod } from '../../support/kubernetes/random-pods.ts';
@@ -46,7 +48,7 @@ async function create(kubernetes: Kubernetes, namespace: string, pod: object): P
   const { status, body } = await kubernetes.ask(
     kubernetes.admin,
     `/api/v1/namespaces/${namespace}/pods?dryRun=All`,
-    { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(pod) },
+    posted(pod),
   );
   return { status, body: JSON.parse(body) };
 }

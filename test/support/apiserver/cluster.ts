@@ -3,7 +3,9 @@
  * definitions), its users and its pods. Every change of an object goes through this module, so that tenants,
  * defaults and custom kinds are updated in one place.
  */
+
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { rule } from '../policy-rule.ts';
 import { fillIn } from './defaults.ts';
 import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from './json.ts';
 import {
@@ -247,10 +249,7 @@ export function furnishTenant(cluster: Cluster, tenant: string) {
   for (const name of ['default', 'kube-system', 'kube-public']) make('', 'namespaces', name, {});
   const group = 'rbac.authorization.k8s.io';
   make(group, 'clusterroles', 'admin-role', {
-    rules: [
-      { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
-      { verbs: ['*'], nonResourceURLs: ['*'] },
-    ],
+    rules: [rule('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }],
   });
   make(group, 'clusterrolebindings', 'admin-role-binding', {
     subjects: [{ kind: 'User', apiGroup: group, name: 'admin' }],

@@ -41,6 +41,13 @@ export function findKubectls() {
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
+/** The same for tests with each of them: without any, a test with this title is skipped. */
+export function kubectlsOrSkip(t: Test, title: string) {
+  const found = findKubectls();
+  if (found.length === 0) t.test(title, { skip: NO_KUBECTL }, async () => {});
+  return found;
+}
+
 /** Every kubectl of this machine, oldest first; the newest is built with the tests' other programs. */
 export function findAllKubectls() {
   return [...installedKubectls(), ...[newestKubectl()].filter((file) => existsSync(file))];

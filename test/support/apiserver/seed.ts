@@ -1,4 +1,5 @@
 /** Fills the cluster without HTTP, with what a test or the demo needs. */
+import { rule } from '../policy-rule.ts';
 import { type Cluster, furnishTenant } from './cluster.ts';
 import type { JsonObject } from './json.ts';
 import type { PodLog } from './pods.ts';
@@ -148,7 +149,7 @@ export function furnishCluster(cluster: Cluster, seed: Seed) {
   const reviews = ['selfsubjectaccessreviews', 'selfsubjectrulesreviews'];
   seed.clusterRole('system:basic-user', [
     { verbs: ['create'], apiGroups: ['authorization.k8s.io'], resources: reviews },
-    { verbs: ['create'], apiGroups: ['authentication.k8s.io'], resources: ['selfsubjectreviews'] },
+    rule('create', 'selfsubjectreviews', 'authentication.k8s.io'),
   ]);
   seed.clusterRoleBinding('system:basic-user', 'system:basic-user', everybody);
 }

@@ -3,8 +3,10 @@
  * server. The commands are those of the stand-in's pods.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/server/server.go (`/exec`)
  */
+
 import { createServer } from 'node:https';
 import type { Test } from 'tap';
+import { parse } from 'yaml';
 import { listen } from '../../../src/server/listen.ts';
 import { createPods } from '../apiserver/pods.ts';
 import { serveRemote } from '../apiserver/remote-command.ts';
@@ -37,19 +39,21 @@ export async function addRunningPod(
     server.closeAllConnections();
     pods.close();
   });
-  await kubernetes.create('/api/v1/nodes', {
-    metadata: { name: 'node' },
-    status: {
-      addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
-      daemonEndpoints: { kubeletEndpoint: { Port: port } },
-    },
-  });
-  await kubernetes.create(`/api/v1/namespaces/${namespace}/pods`, {
-    metadata: { name: pod },
-    spec: {
-      nodeName: 'node',
-      automountServiceAccountToken: false,
-      containers: [{ name: 'web', image: 'nginx' }],
-    },
-  });
+  await kubernetes.create(
+    '/api/v1/nodes',
+    parse(`
+    metadata: {name: node}
+    status:
+      addresses: [{type: InternalIP, address: 127.0.0.1}]
+      daemonEndpoints: {kubeletEndpoint: {Port: ${port}}}`),
+  );
+  await kubernetes.create(
+    `/api/v1/namespaces/${namespace}/pods`,
+    parse(`
+    metadata: {name: ${pod}}
+    spec:
+      nodeName: node
+      automountServiceAccountToken: false
+      containers: [{name: web, image: nginx}]`),
+  );
 }

@@ -2,16 +2,16 @@
  * A Keystone client with given responses about limits, by path. By default there is the service `kubernetes`
  * with the id `s1`, the model is flat, and there are no limits.
  */
+import { parse } from 'yaml';
 import type { KeystoneClient } from '../../../src/identity/keystone/keystone.ts';
 import type { JSONObject } from '../../../src/lib/json-object.ts';
 import type { KeystoneToken } from '../../../src/tenancy/keystone-v3.ts';
 
-const NOTHING: Readonly<Record<string, JSONObject>> = {
-  '/services': { services: [{ id: 's1', name: 'kubernetes' }, { id: 's2' }] },
-  '/limits/model': { model: { name: 'flat' } },
-  '/registered_limits?service_id=s1': { registered_limits: [] },
-  '/limits?service_id=s1': { limits: [] },
-};
+const NOTHING: Readonly<Record<string, JSONObject>> = parse(`
+  /services: {services: [{id: s1, name: kubernetes}, {id: s2}]}
+  /limits/model: {model: {name: flat}}
+  /registered_limits?service_id=s1: {registered_limits: []}
+  /limits?service_id=s1: {limits: []}`);
 
 /** @param answers responses by path; any other path gets a 404 */
 export function limitsClient(

@@ -3,11 +3,13 @@
  * the statuses and the responses of a real one (`test/conformance/keystone` compares it with recorded
  * exchanges), and faults on request.
  */
+
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { parse } from 'yaml';
 import { trackConnections } from '../track-connections.ts';
 import { createDirectory, type Target, type User } from './directory.ts';
 import { errorBody, type Fault, misbehave } from './faults.ts';
@@ -201,13 +203,12 @@ export async function createKeystoneStandIn(options: KeystoneStandInOptions = {}
   };
 }
 
-const VERSION = {
-  id: 'v3.14',
-  status: 'stable',
-  updated: '2020-04-07T00:00:00Z',
-  links: [{ rel: 'self', href: '/v3/' }],
-  'media-types': [{ base: 'application/json', type: 'application/vnd.openstack.identity-v3+json' }],
-};
+const VERSION: object = parse(`
+  id: v3.14
+  status: stable
+  updated: 2020-04-07T00:00:00Z
+  links: [{rel: self, href: /v3/}]
+  media-types: [{base: application/json, type: application/vnd.openstack.identity-v3+json}]`);
 
 function write(response: ServerResponse, { status, body, token }: Answer) {
   const json = body === undefined ? '' : JSON.stringify(body);

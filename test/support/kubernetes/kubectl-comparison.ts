@@ -2,7 +2,9 @@
  * A day’s work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in
  * another. The output and the exit codes of kubectl must be the same.
  */
+
 import type { Test } from 'tap';
+import { parse } from 'yaml';
 import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';
 import { rows } from '../rows.ts';
 import type { KubernetesSite } from './site.ts';
@@ -40,13 +42,11 @@ spec:
 };
 
 /** A node whose kubelet does not respond: a stream gets only as far as the API server's connection to it. */
-const NODE = {
-  metadata: { name: 'silent' },
-  status: {
-    addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
-    daemonEndpoints: { kubeletEndpoint: { Port: 1 } },
-  },
-};
+const NODE: object = parse(`
+  metadata: {name: silent}
+  status:
+    addresses: [{type: InternalIP, address: 127.0.0.1}]
+    daemonEndpoints: {kubeletEndpoint: {Port: 1}}`);
 
 /** @param text whether each command succeeds, the command, and the manifests that it reads */
 const commandsOf = (text: string) =>

@@ -2,7 +2,9 @@
  * Random pods that mostly pass the validation of an API server. Each check of the Pod Security Standards is
  * often violated and often met.
  */
+
 import fc, { type Arbitrary } from 'fast-check';
+import { parse } from 'yaml';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -133,31 +135,26 @@ function containersOf(shape: Shape): Arbitrary<Fields[]> {
     .map(([all, ports]) => all.map((one, at) => (at === 0 ? { ...one, ports } : one)));
 }
 
-const SOURCES: readonly Fields[] = [
-  { emptyDir: {} },
-  { emptyDir: {} },
-  { configMap: { name: 'a' } },
-  { secret: { secretName: 'a' } },
-  { projected: { sources: [{ configMap: { name: 'a' } }] } },
-  { downwardAPI: { items: [{ path: 'a', fieldRef: { fieldPath: 'metadata.name' } }] } },
-  { csi: { driver: 'csi.example' } },
-  { persistentVolumeClaim: { claimName: 'a' } },
-  {
-    ephemeral: {
-      volumeClaimTemplate: {
-        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
-      },
-    },
-  },
-  { hostPath: { path: '/' } },
-  { hostPath: { path: '/var' } },
-  { nfs: { server: 'a', path: '/' } },
-  { iscsi: { targetPortal: 'a', iqn: 'iqn.2026-11.example:a', lun: 0 } },
-  { flexVolume: { driver: 'a/b' } },
-  { gitRepo: { repository: 'a' } },
-  { azureFile: { secretName: 'a', shareName: 'b' } },
-  { rbd: { monitors: ['a'], image: 'b' } },
-];
+const SOURCES: readonly Fields[] = parse(`
+  - {emptyDir: {}}
+  - {emptyDir: {}}
+  - {configMap: {name: a}}
+  - {secret: {secretName: a}}
+  - {projected: {sources: [{configMap: {name: a}}]}}
+  - {downwardAPI: {items: [{path: a, fieldRef: {fieldPath: metadata.name}}]}}
+  - {csi: {driver: csi.example}}
+  - {persistentVolumeClaim: {claimName: a}}
+  - ephemeral:
+      volumeClaimTemplate:
+        spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+  - {hostPath: {path: /}}
+  - {hostPath: {path: /var}}
+  - {nfs: {server: a, path: /}}
+  - {iscsi: {targetPortal: a, iqn: iqn.2026-11.example:a, lun: 0}}
+  - {flexVolume: {driver: a/b}}
+  - {gitRepo: {repository: a}}
+  - {azureFile: {secretName: a, shareName: b}}
+  - {rbd: {monitors: [a], image: b}}`);
 const volumes = fc
   .array(fc.constantFrom(...SOURCES), { maxLength: 3 })
   .map((all) => all.map((source, at) => ({ name: `v${at}`, ...source })));

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import { isObject, type JsonObject } from '../apiserver/json.ts';
 import { eventually } from '../eventually.ts';
+import { posted } from '../https-client.ts';
 import type { Credential } from '../kubeconfig.ts';
 import { printedManifests } from '../manifests.ts';
 import { type RunningStonegate, serveTestbed } from '../stonegate.ts';
@@ -42,8 +43,9 @@ export interface KubernetesSiteOptions extends KubernetesOptions {
 }
 
 const NAMESPACE = 'stonegate';
-const REVIEW = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-const JSON_BODY = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
+/** The path of the question who the user is, and the question itself. */
+export const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+export const SELF_REVIEW = posted('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}');
 
 /** A site without Stonegate itself. */
 export interface PreparedSite extends Pick<KubernetesSite, 'kubernetes' | 'printed' | 'letWork'> {
@@ -104,8 +106,7 @@ export async function startKubernetesSite(
     printed,
     letWork,
     async direct(token) {
-      const body = '{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}';
-      const reply = await stonegate.ask(token, REVIEW, { ...JSON_BODY, body });
+      const reply = await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW);
       const review: { status: { userInfo: { username: string; groups: string[] } } } = JSON.parse(reply.body);
       const { username, groups } = review.status.userInfo;
       // The API server adds this group to every authenticated user.

@@ -2,10 +2,8 @@
  * A real kube-apiserver and a Stonegate in shared mode whose users may create access tokens. Keystone’s roles
  * are looked up, and the RBAC index is on.
  */
-import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
-import { BRIDGE } from '../keystone/bridge.ts';
+import { admitBridge, BRIDGE } from '../keystone/bridge.ts';
 import { serveTestbed } from '../stonegate.ts';
 import { createTokenClient } from '../token-client.ts';
 import type { KubernetesOptions } from './api-server.ts';
@@ -30,10 +28,7 @@ export async function startTokenSite(
       ...configuration,
     },
   });
-  const { directory } = testbed.keystone;
-  const bridge = directory.user('Default', 'bridge');
-  for (const role of ['reader', 'service']) directory.assign(bridge, role, { system: true });
-  await writeFile(join(dirname(testbed.configFile), 'bridge-password'), bridge.password);
+  await admitBridge(testbed.keystone, testbed.configFile);
   await addProvisioner(kubernetes, testbed.configFile);
   const stonegate = await serveTestbed(t, testbed);
   return { kubernetes, testbed, stonegate, letWork, ...createTokenClient(stonegate) };

@@ -2,8 +2,10 @@
  * A real Stonegate with a real Redis, scraped by a real Prometheus, while one backend after another fails.
  * Each fault lasts until its alert would fire, apart from the alert’s `for`.
  */
+
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { prepareCrossTenant } from '../cross-tenant.ts';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../free-port.ts';
@@ -24,10 +26,9 @@ const EACH_TIME = 5;
 
 const PUBLISHED_FROM = 'shared';
 const PUBLISHING = { namespaces: [PUBLISHED_FROM], interval: '1s' };
-const AUDITORS = {
-  subjects: [{ kind: 'User', tenant: 'acme', name: 'alice' }],
-  rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
-};
+const AUDITORS: object = parse(`
+  subjects: [{kind: User, tenant: acme, name: alice}]
+  rules: [{apiGroups: [''], resources: [pods], verbs: [get, list]}]`);
 
 interface Site {
   readonly testbed: Testbed;
