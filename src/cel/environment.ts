@@ -83,7 +83,7 @@ function createEnvironments(): Readonly<Record<'claims' | 'user', Environment>> 
 
 let environments: ReturnType<typeof createEnvironments> | undefined;
 
-/** They are made for the first expression: a process without expressions starts sooner. */
+/** The environments are made for the first expression, so that a process without any starts sooner. */
 export function environmentOf(subject: 'claims' | 'user'): Environment {
   environments ??= createEnvironments();
   return environments[subject];

@@ -6,19 +6,18 @@
  */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { StaticPassword, StaticToken, StaticUser, StoredPassword } from '../identity/static-files.ts';
-import { RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-names.ts';
-import { TENANT_NAME } from '../lib/schema-fields.ts';
+import { isOneTenant, RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/reserved-names.ts';
 import { isPrintable } from '../lib/untrusted-text.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
 import { FERNET_START } from '../tenancy/keystone-v3.ts';
-import { namesOf } from '../tenancy/local-user.ts';
+import { qualifiedNames } from '../tenancy/local-user.ts';
 import type { CoreConfiguration, StaticFileConfiguration } from './core-configuration.ts';
 import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  /** They decide which names are reserved. */
+  /** Of the tenancy mode: whether names and groups contain the tenant. */
   readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** The tenant of lines without one; undefined: such lines are refused. */
   readonly tenantOfOthers: string | undefined;
@@ -139,7 +138,7 @@ function userOf(columns: readonly string[], rules: StaticUserRules): StaticUser 
   const { usernamePrefix, groupsPrefix, facts } = rules;
   const groups = groupList.split(',').filter((group) => group !== '');
   const user = { usernamePrefix, groupsPrefix, tenant: tenant.name, name: login, groups, uid };
-  const named = namesOf(user, facts);
+  const named = qualifiedNames(user, tenant.name, facts);
   const unfit = [login, ...(uid === '' ? [] : [uid]), ...named.groups].find((text) => !isPrintable(text));
   if (unfit !== undefined) return LINE_PROBLEMS.unprintable;
   if ([named.name, ...named.groups].some((text) => reservedPrefixOf(text) !== undefined))
@@ -157,7 +156,7 @@ function tenantOf(
   if (columns.length === 4 && before === '' && last !== '') return LINE_PROBLEMS.noTenant;
   if (columns.length < 5 || before !== '')
     return tenantOfOthers === undefined ? LINE_PROBLEMS.noTenant : { name: tenantOfOthers };
-  if (!TENANT_NAME.test(last) || last === 'all') return LINE_PROBLEMS.badTenant;
+  if (!isOneTenant(last)) return LINE_PROBLEMS.badTenant;
   return { name: last };
 }
 

@@ -12,7 +12,7 @@ import { deleteExactly, type Objects } from '../kubernetes/objects.ts';
 import { pause } from '../lib/clock.ts';
 import { timestamp } from '../lib/go-time.ts';
 import type { Runtime } from '../lib/runtime.ts';
-import type { Identity, StoredIdentity } from '../tenancy/identity.ts';
+import type { Identity, QualifiedIdentity } from '../tenancy/identity.ts';
 
 export interface OwnedObject {
   readonly id: string;
@@ -31,12 +31,12 @@ export interface OwnedObjects<T extends OwnedObject> {
 export interface OwnerUpkeepOptions<T extends OwnedObject> extends Pick<Runtime, 'clock' | 'logger'> {
   readonly kind: ResourceKind;
   readonly store: OwnedObjects<T>;
-  readonly identityOf: (object: T) => StoredIdentity;
+  readonly identityOf: (object: T) => QualifiedIdentity;
   /** When the object ended, in milliseconds since the epoch; undefined if it has not. */
   readonly endedAt: (object: T, now: number) => number | undefined;
   readonly objects: Objects;
   readonly place: Place;
-  readonly owners: Pick<Owners, 'countsUntil' | 'keyOf' | 'ownerOf'>;
+  readonly owners: Pick<Owners, 'countsUntil' | 'ownerKeyOf' | 'ownerOf'>;
 }
 
 /** All in milliseconds. Between two writes: five in a second. */
@@ -90,7 +90,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
     if (this.#seen.has(identity)) return;
     this.#seen.add(identity);
     const { store, clock, endedAt, owners } = this.#options;
-    const owned = [...store.ofOwner(owners.keyOf(identity, tenant))];
+    const owned = [...store.ofOwner(owners.ownerKeyOf(identity, tenant))];
     const owner = owned.length === 0 ? undefined : this.#ownerOf(identity);
     const now = clock.now();
     const signedInAt = signInOf(identity, now);
@@ -102,7 +102,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 
   /** @returns undefined for a credential of less than the whole user */
-  #ownerOf(identity: Identity): StoredIdentity | undefined {
+  #ownerOf(identity: Identity): QualifiedIdentity | undefined {
     try {
       return this.#options.owners.ownerOf(identity);
     } catch (error) {
@@ -180,7 +180,7 @@ export class OwnerUpkeep<T extends OwnedObject> {
    *
    * @param at of the sign-in, in RFC 3339
    */
-  #isWorthWriting(object: T, owner: StoredIdentity, at: string): boolean {
+  #isWorthWriting(object: T, owner: QualifiedIdentity, at: string): boolean {
     const waiting = this.#pending.get(object.id)?.signIn;
     if (waiting !== undefined) return waiting.at <= at;
     const later = Date.parse(at) - object.signedInAt;
@@ -188,6 +188,6 @@ export class OwnerUpkeep<T extends OwnedObject> {
   }
 }
 
-function factsOf({ groups, extra }: StoredIdentity): string {
+function factsOf({ groups, extra }: QualifiedIdentity): string {
   return JSON.stringify([groups, extra]);
 }

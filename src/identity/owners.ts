@@ -9,13 +9,13 @@ import { CREDENTIAL_ID_KEY } from '../kubernetes/reserved-names.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
-import type { Identity, StoredIdentity } from '../tenancy/identity.ts';
+import type { Identity, QualifiedIdentity } from '../tenancy/identity.ts';
 import { isUsableName, KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import type { UserReference } from '../tenancy/keystone-v3.ts';
-import { asClaim } from '../tenancy/local-user.ts';
+import { qualified } from '../tenancy/local-user.ts';
 
 export interface StoredOwner {
-  readonly identity: StoredIdentity;
+  readonly identity: QualifiedIdentity;
   /** When the owner last signed in, in milliseconds since the epoch. */
   readonly signedInAt: number;
 }
@@ -36,7 +36,7 @@ export interface OwnersOptions {
   readonly isConfigured: (source: string) => boolean;
   /** All users of an authenticator as they are now; undefined if it does not list them. */
   readonly usersOf: (authenticator: string) => readonly Identity[] | undefined;
-  /** Of the tenancy mode of the API server in which the objects are. */
+  /** Of the tenancy mode, which decides how local users are named in stored objects. */
   readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** For how many milliseconds after the last sign-in an owner counts who cannot be looked up. */
   readonly signInMaxAge: number;
@@ -51,9 +51,9 @@ export interface Owners {
    *
    * @throws StatusError OwnerUnusable for one that can own nothing
    */
-  ownerOf(identity: Identity): StoredIdentity;
-  /** The `ownerKey` of what the user owns. */
-  keyOf(identity: Identity, tenant: string): string;
+  ownerOf(identity: Identity): QualifiedIdentity;
+  /** The key by which stores find what the user owns: the `ownerKey` of those objects. */
+  ownerKeyOf(identity: Identity, tenant: string): string;
   /**
    * The identity with which the owner would sign in now; the same object as long as nothing has changed.
    *
@@ -69,7 +69,7 @@ export interface Owners {
 
 export function createOwners(options: OwnersOptions): Owners {
   const { keystone, isConfigured, usersOf, facts, signInMaxAge, clock } = options;
-  const identityOf = memoizeByReference((stored: StoredIdentity) =>
+  const identityOf = memoizeByReference((stored: QualifiedIdentity) =>
     memoizeByReference((user: UserReference) => keystoneIdentity(stored, user)),
   );
 
@@ -77,12 +77,12 @@ export function createOwners(options: OwnersOptions): Owners {
    * Several lines of a file may name the same user: one with the groups that the user had counts before the
    * others.
    */
-  const listedUser = memoizeByReference((stored: StoredIdentity) => {
-    const named = (usersOf(stored.authenticator) ?? []).flatMap((user) => {
-      const claimed = asClaim(user, facts);
-      return isSameUser(claimed, stored) ? { user, groups: claimed.groups } : [];
-    });
-    return (named.find(({ groups }) => isDeepStrictEqual(groups, stored.groups)) ?? named[0])?.user;
+  const listedUser = memoizeByReference((stored: QualifiedIdentity) => {
+    const users = usersOf(stored.authenticator);
+    if (users === undefined) return stored;
+    const lines = users.map((user) => ({ user, known: qualified(user, facts) }));
+    const named = lines.filter(({ known }) => isSameUser(known, stored));
+    return (named.find(({ known }) => isDeepStrictEqual(known.groups, stored.groups)) ?? named[0])?.user;
   });
 
   /** Keystone does not list the groups of a federation. */
@@ -93,7 +93,7 @@ export function createOwners(options: OwnersOptions): Owners {
     return isLookedUp ? Number.POSITIVE_INFINITY : signedInAt + signInMaxAge;
   }
 
-  function ownedAs(identity: StoredIdentity): StoredIdentity {
+  function ownedAs(identity: QualifiedIdentity): QualifiedIdentity {
     const { authenticator, subject } = identity;
     if (subject.kind !== 'keystone') {
       if (subject.kind !== 'claim' || !isConfigured(sourceOf(identity)))
@@ -118,13 +118,13 @@ export function createOwners(options: OwnersOptions): Owners {
   return {
     countsUntil,
     ownerOf(identity) {
-      const owner = ownedAs(asClaim(identity, facts));
+      const owner = ownedAs(qualified(identity, facts));
       const now = clock.now();
       if (countsUntil({ identity: owner, signedInAt: signInOf(identity, now) }) < now)
         throw unusable('you signed in too long ago: sign in again');
       return owner;
     },
-    keyOf: (identity, tenant) => ownerKey(asClaim(identity, facts), tenant),
+    ownerKeyOf: (identity, tenant) => ownerKey(qualified(identity, facts), tenant),
     current(owner) {
       const { identity } = owner;
       if (identity.subject.kind !== 'keystone' && identity.subject.kind !== 'claim')
@@ -134,7 +134,7 @@ export function createOwners(options: OwnersOptions): Owners {
       if (countsUntil(owner) < clock.now())
         throw unauthorized(`the owner ${nameOf(identity)} has not signed in for too long`);
       if (identity.subject.kind !== 'keystone') {
-        const user = usersOf(identity.authenticator) === undefined ? identity : listedUser(identity);
+        const user = listedUser(identity);
         if (user === undefined)
           throw unauthorized(`the owner ${nameOf(identity)} is in the file of users no more`);
         return user;
@@ -163,7 +163,7 @@ export function latestEnd({ accessToken, authenticator, expiresAt }: Identity): 
 }
 
 /** Where the owner signs in: an issuer, or the name of the authenticator. */
-function sourceOf({ authenticator, auditAnnotations }: StoredIdentity): string {
+function sourceOf({ authenticator, auditAnnotations }: QualifiedIdentity): string {
   return auditAnnotations[ISSUER] ?? authenticator;
 }
 
@@ -174,7 +174,7 @@ function sourceOf({ authenticator, auditAnnotations }: StoredIdentity): string {
  *
  * @param tenant of the user: one source may give the same names, and the same ids, in several
  */
-export function ownerKey(identity: StoredIdentity, tenant: string): string {
+export function ownerKey(identity: QualifiedIdentity, tenant: string): string {
   const { uid, subject, auditAnnotations } = identity;
   const isNamed = subject.kind === 'claim' && (uid === '' || auditAnnotations[ISSUER] === undefined);
   const delegation = subject.kind === 'keystone' ? subject.delegation : undefined;
@@ -182,17 +182,17 @@ export function ownerKey(identity: StoredIdentity, tenant: string): string {
 }
 
 /** Whether both, as they are stored, name the same user of a file. */
-function isSameUser(one: StoredIdentity, other: StoredIdentity): boolean {
-  const factsOf = ({ subject, tenantOrigin, uid }: StoredIdentity) => ({ subject, tenantOrigin, uid });
+function isSameUser(one: QualifiedIdentity, other: QualifiedIdentity): boolean {
+  const factsOf = ({ subject, tenantOrigin, uid }: QualifiedIdentity) => ({ subject, tenantOrigin, uid });
   return isDeepStrictEqual(factsOf(one), factsOf(other));
 }
 
-function nameOf({ subject, uid }: StoredIdentity): string {
+function nameOf({ subject, uid }: QualifiedIdentity): string {
   if (subject.kind === 'keystone') return JSON.stringify(subject.userName);
   return JSON.stringify(subject.kind === 'claim' ? subject.name : uid);
 }
 
-function withoutCredential({ scope: _, signedInAt: __, ...identity }: StoredIdentity): StoredIdentity {
+function withoutCredential({ scope: _, signedInAt: __, ...identity }: QualifiedIdentity): QualifiedIdentity {
   const { [CREDENTIAL_ID_KEY]: ___, ...extra } = identity.extra;
   const issuer = identity.auditAnnotations[ISSUER];
   return {
@@ -204,7 +204,10 @@ function withoutCredential({ scope: _, signedInAt: __, ...identity }: StoredIden
 }
 
 /** The user as with an unscoped token: roles are looked up for each request. */
-function keystoneIdentity(identity: StoredIdentity, { id, name, domain }: UserReference): StoredIdentity {
+function keystoneIdentity(
+  identity: QualifiedIdentity,
+  { id, name, domain }: UserReference,
+): QualifiedIdentity {
   return {
     ...identity,
     subject: { kind: 'keystone', userName: name, userDomain: domain, scopeDomain: domain },

@@ -16,6 +16,7 @@ import type { TokenCredential } from './credential.ts';
 
 export interface StaticUser extends Omit<LocalSubject, 'kind'> {
   readonly uid: string;
+  readonly tenant: string;
 }
 
 export interface StaticToken {
@@ -127,12 +128,11 @@ export function createBasicAuthFileAuthenticator(options: BasicAuthFileOptions):
 
 /** @returns the same identity object for the same entry, so that what is derived from it is memoized */
 function identityOfStaticUser(authenticator: string): (user: StaticUser) => Identity {
-  return memoizeByReference(({ uid, ...user }: StaticUser) => ({
+  return memoizeByReference(({ uid, tenant, ...user }: StaticUser) => ({
     authenticator,
     subject: { kind: 'local', ...user },
-    tenantOrigin: { from: 'issuer', tenant: user.tenant },
+    tenantOrigin: { from: 'issuer', tenant },
     uid,
-    groups: [],
     extra: {},
     expiresAt: Number.POSITIVE_INFINITY,
     auditAnnotations: {},

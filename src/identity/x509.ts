@@ -10,7 +10,7 @@ import { StatusError, unauthorized } from '../errors/status-error.ts';
 import type { VerifiedCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
-import type { Identity } from '../tenancy/identity.ts';
+import type { LocalIdentity } from '../tenancy/identity.ts';
 import type { Authenticator } from './authenticator.ts';
 import { requirePrintableText } from './name-validation.ts';
 
@@ -57,19 +57,17 @@ export function createX509Authenticator(options: X509AuthenticatorOptions): Auth
 function identityOfCertificate(
   certificate: VerifiedCertificate,
   options: X509AuthenticatorOptions,
-): Identity {
-  const holder = holderOf(certificate);
-  const { tenant, name, groups } = holder;
+): LocalIdentity {
+  const { tenant, name, groups } = holderOf(certificate);
   requireAllowed(tenant, options);
   requirePrintableText(name, "the client certificate's user");
   for (const group of groups) requirePrintableText(group, "a client certificate's group");
   const { usernamePrefix, groupsPrefix } = options;
   return {
     authenticator: 'x509',
-    subject: { kind: 'local', usernamePrefix, groupsPrefix, ...holder },
+    subject: { kind: 'local', usernamePrefix, groupsPrefix, name, groups },
     tenantOrigin: { from: 'issuer', tenant },
     uid: '',
-    groups: [],
     extra: {},
     expiresAt: certificate.notAfter,
     auditAnnotations: {

@@ -17,7 +17,7 @@ function createFormats() {
   };
 }
 
-/** They are made for the first page, since they would delay each start of a process. */
+/** The formats are made for the first page, so that processes start sooner. */
 let formats: ReturnType<typeof createFormats> | undefined;
 
 const MINUTE = ['minute', 60_000] as const;

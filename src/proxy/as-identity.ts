@@ -61,7 +61,7 @@ export function actingIdentity({
 }: Pick<Outgoing, 'proven' | 'impersonator' | 'user'>): Identity {
   if (impersonator === undefined) return proven;
   const { assignmentsOf: _, ...named } = proven;
-  return { ...named, subject: { kind: 'upstream', user } };
+  return { ...named, groups: user.groups, subject: { kind: 'upstream', user } };
 }
 
 /** @throws StatusError ImpersonationForbidden: only a credential of their own proves who a user is */

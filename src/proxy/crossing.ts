@@ -63,12 +63,12 @@ export function crossingOf(
   if (info.addressed === undefined || !addressesOther(info, home)) return undefined;
   const { tenant } = info.addressed;
   const { mode, policies, now } = options;
-  const visitor = mode.guests?.visitorOf(identity);
+  const names = mode.guests?.namedAtHome(identity);
   if (policies === undefined || mode.guests?.mayBeEntered(tenant) !== true)
     throw noEntry(info, user, tenant, 'no policy can let users into this tenant');
-  if (visitor === undefined || request.sender.kind === 'client')
+  if (names === undefined || request.sender.kind === 'client')
     throw noEntry(info, user, tenant, 'this credential cannot enter another tenant than its own');
-  const entry: Entry = { home, ...visitor, tenant };
+  const entry: Entry = { home, ...names, tenant };
   const permit = permitOfRequest(entry, info, policies, now);
   if (permit !== undefined) return { tenant, entry, policy: permit.policy };
   const admitting = policies.admitting(entry, now);

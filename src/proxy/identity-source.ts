@@ -5,8 +5,8 @@
 import { type Authenticator, runAuthenticators } from '../identity/authenticator.ts';
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
-import type { Identity, StoredIdentity } from '../tenancy/identity.ts';
-import { asClaim } from '../tenancy/local-user.ts';
+import type { Identity, QualifiedIdentity } from '../tenancy/identity.ts';
+import { qualified } from '../tenancy/local-user.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
 
 /** The tenant and user that the Kubernetes API derives from an identity. */
@@ -29,7 +29,7 @@ export interface IdentitySource {
   authenticate(
     credential: { readonly kind: 'bearer' | 'x-auth-token'; readonly token: string },
     source: string,
-  ): Promise<StoredIdentity>;
+  ): Promise<QualifiedIdentity>;
   /** @throws StatusError if the identity has no tenant or no user name */
   describe(identity: Identity): KubernetesIdentity;
 }
@@ -40,7 +40,7 @@ export function createIdentitySource(
 ): IdentitySource {
   return {
     authenticate: async (credential, source) =>
-      asClaim(await runAuthenticators(authenticators, credential, { source }), mode.facts),
+      qualified(await runAuthenticators(authenticators, credential, { source }), mode.facts),
     describe: (identity) => kubernetesIdentity(identity, mode),
   };
 }

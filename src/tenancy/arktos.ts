@@ -18,10 +18,9 @@ import {
 } from './arktos-route.ts';
 import { createTenantResolver } from './domains.ts';
 import { TENANCY_FACTS } from './facts.ts';
-import { finishedUser, type NamedIdentity, userOrNamed } from './finished-user.ts';
+import { finishedUser, type NamedIdentity, namedOf, userOrNamed } from './finished-user.ts';
 import type { Identity } from './identity.ts';
 import { nameBelow, reservedName } from './impersonation-target.ts';
-import { asClaim } from './local-user.ts';
 import { EVERY_TENANT } from './places.ts';
 import type { GuestRules, TenancyMode } from './tenancy-mode.ts';
 import { assertUsable, DELEGATION_WORDS, escapeNamePart, nameInDomain } from './user-name.ts';
@@ -150,11 +149,9 @@ function refused(prefix: string, name: string): Error {
 function createGuestRules(systemTenant: string): GuestRules {
   return {
     mayBeEntered: (tenant) => isEnterable(tenant, systemTenant),
-    visitorOf(identity) {
-      const claimed = asClaim(identity, TENANCY_FACTS.arktos);
-      const { subject, groups } = claimed;
-      if (subject.kind === 'upstream' || subject.kind === 'anonymous') return undefined;
-      return { name: nameWithin({ ...claimed, subject }), groups };
+    namedAtHome(identity) {
+      const named = namedOf(identity, TENANCY_FACTS.arktos);
+      return named && { name: nameWithin(named), groups: named.groups };
     },
     userOf({ home, name, tenant }, policyGroup) {
       const username = `${tenant}:${GUEST_PREFIX}${home}:${name}`;

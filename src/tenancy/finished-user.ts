@@ -9,8 +9,8 @@ import { refusedName, StatusError } from '../errors/status-error.ts';
 import type { Extra, UserInfo } from '../kubernetes/authentication-v1.ts';
 import { AUTHENTICATED, reservedPrefixOf, SENDABLE_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
 import type { TenancyFacts } from './facts.ts';
-import type { Identity, StoredIdentity } from './identity.ts';
-import { asClaim } from './local-user.ts';
+import type { Identity, QualifiedIdentity } from './identity.ts';
+import { qualified } from './local-user.ts';
 import { assertSendable, assertUsable } from './user-name.ts';
 
 /** The domain of the extra keys and groups that only Stonegate itself may set. */
@@ -74,9 +74,19 @@ function reserved(what: string, name: string): StatusError {
 }
 
 /** An identity whose name the tenancy mode builds. */
-export type NamedIdentity = StoredIdentity & {
-  readonly subject: Extract<StoredIdentity['subject'], { kind: 'keystone' | 'claim' }>;
+export type NamedIdentity = QualifiedIdentity & {
+  readonly subject: Extract<QualifiedIdentity['subject'], { kind: 'keystone' | 'claim' }>;
 };
+
+/** @returns undefined for a user whom the mode does not name: anonymous, or known to the API server */
+export function namedOf(
+  identity: Identity,
+  facts: Pick<TenancyFacts, 'readsTenantFromName'>,
+): NamedIdentity | undefined {
+  const known = qualified(identity, facts);
+  const { subject } = known;
+  return subject.kind === 'keystone' || subject.kind === 'claim' ? { ...known, subject } : undefined;
+}
 
 const ANONYMOUS: UserInfo = {
   username: 'system:anonymous',
@@ -94,15 +104,8 @@ export function userOrNamed(
   facts: Pick<TenancyFacts, 'readsTenantFromName'>,
   named: (identity: NamedIdentity) => UserInfo,
 ): UserInfo {
-  const claimed = asClaim(identity, facts);
-  const { subject } = claimed;
-  switch (subject.kind) {
-    case 'upstream':
-      return subject.user;
-    case 'anonymous':
-      return ANONYMOUS;
-    case 'keystone':
-    case 'claim':
-      return named({ ...claimed, subject });
-  }
+  const { subject } = identity;
+  if (subject.kind === 'upstream') return subject.user;
+  const toName = namedOf(identity, facts);
+  return toName === undefined ? ANONYMOUS : named(toName);
 }

@@ -77,30 +77,36 @@ export const identitySchema = z.strictObject({
   auditAnnotations: z.record(z.string(), z.string()),
 });
 
-export type StoredIdentity = Output<typeof identitySchema>;
+/** The user's name and groups are unique in the installation. */
+export type QualifiedIdentity = Output<typeof identitySchema>;
 
 /**
- * A user whom a certificate or a file of the operator names within a tenant: two tenants may have users and
- * groups of the same name. How the API server is to tell them apart is for the tenancy mode to say.
+ * A user whose name and groups are local to a tenant, as a certificate or a file of the operator gives them:
+ * two tenants may have the same. The tenancy mode decides how they are qualified.
  */
 export interface LocalSubject {
   readonly kind: 'local';
   /** Prefixes of names and groups, so that no other source gives the same ones; may be empty. */
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  readonly tenant: string;
   readonly name: string;
-  /** The identity itself has none. */
   readonly groups: readonly string[];
 }
 
-export interface Identity extends Omit<StoredIdentity, 'subject'> {
-  readonly subject: StoredIdentity['subject'] | LocalSubject;
+export interface LocalIdentity
+  extends Omit<QualifiedIdentity, 'subject' | 'groups' | 'tenantOrigin' | 'assignmentsOf'> {
+  readonly subject: LocalSubject;
+  readonly tenantOrigin: Extract<TenantOrigin, { from: 'issuer' }>;
+  /** Keystone assigns roles to its own users alone. */
+  readonly assignmentsOf?: never;
+}
+
+export type Identity = (QualifiedIdentity | LocalIdentity) & {
   /** Set by an access token alone, and never stored. */
   readonly accessToken?: TokenScope;
-}
+};
 /** The audit annotation with an e-mail address that an issuer has verified. */
 export const VERIFIED_EMAIL = 'stonegate.dev/verified-email';
 export type Subject = Identity['subject'];
-export type TenantOrigin = Identity['tenantOrigin'];
+export type TenantOrigin = QualifiedIdentity['tenantOrigin'];
 export type IdentityScope = Output<typeof identityScope>;

@@ -1,29 +1,29 @@
 /**
- * Names for users whom a certificate or a file of the operator names within a tenant. If the API server reads
- * the tenant from the user's name, the name as it is given is enough; otherwise name and groups contain it.
+ * Qualifies the names of local users. If the API server reads the tenant from the user's name, the name as it
+ * is given is enough; otherwise name and groups contain the tenant.
  */
 import type { TenancyFacts } from './facts.ts';
-import type { Identity, LocalSubject, StoredIdentity } from './identity.ts';
+import type { Identity, LocalSubject, QualifiedIdentity } from './identity.ts';
 
-/** @returns the same identity with its name as a claim: the form in which it is stored */
-export function asClaim(
-  { accessToken: _, ...identity }: Identity,
-  facts: Pick<TenancyFacts, 'readsTenantFromName'>,
-): StoredIdentity {
-  const { subject } = identity;
-  if (subject.kind !== 'local') return { ...identity, subject };
-  const { name, groups } = namesOf(subject, facts);
-  return { ...identity, subject: { kind: 'claim', name }, groups: [...new Set(groups)] };
+type Facts = Pick<TenancyFacts, 'readsTenantFromName'>;
+
+/** @returns the same identity with a local user's name and groups qualified, and without an access token */
+export function qualified({ accessToken: _, ...identity }: Identity, facts: Facts): QualifiedIdentity {
+  if ('groups' in identity) return identity;
+  const { subject, tenantOrigin } = identity;
+  const { name, groups } = qualifiedNames(subject, tenantOrigin.tenant, facts);
+  return { ...identity, subject: { kind: 'claim', name }, groups };
 }
 
-/** The name and the groups with their prefixes. */
-export function namesOf(
-  { usernamePrefix, groupsPrefix, tenant, name, groups }: Omit<LocalSubject, 'kind'>,
-  { readsTenantFromName }: Pick<TenancyFacts, 'readsTenantFromName'>,
-): { readonly name: string; readonly groups: readonly string[] } {
+/** A local user's name and groups with their prefixes and, unless the API server reads it, the tenant. */
+export function qualifiedNames(
+  { usernamePrefix, groupsPrefix, name, groups }: Omit<LocalSubject, 'kind'>,
+  tenant: string,
+  { readsTenantFromName }: Facts,
+): Pick<LocalSubject, 'name' | 'groups'> {
   const within = readsTenantFromName ? '' : `${tenant}:`;
   return {
     name: `${usernamePrefix}${within}${name}`,
-    groups: groups.map((group) => `${groupsPrefix}${within}${group}`),
+    groups: [...new Set(groups.map((group) => `${groupsPrefix}${within}${group}`))],
   };
 }

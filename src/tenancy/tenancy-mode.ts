@@ -47,16 +47,22 @@ export interface Guest {
   readonly tenant: TenantName;
 }
 
+/** A user's name and groups within their own tenant. */
+export interface HomeNames {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
 export interface GuestRules {
   /** Whether any user of another tenant may ever enter it. */
   mayBeEntered(tenant: TenantName): boolean;
   /**
-   * The user's name within their own tenant, and the groups of the identity.
+   * The user as policies of other tenants name them.
    *
    * @returns undefined for a user who cannot be impersonated: anonymous, or with a token of the API server
    * @throws StatusError IdentityReserved or IdentityUnusable
    */
-  visitorOf(identity: Identity): (Pick<Identity, 'groups'> & { readonly name: string }) | undefined;
+  namedAtHome(identity: Identity): HomeNames | undefined;
   /**
    * @param policyGroup of the policy that lets them in
    * @throws StatusError IdentityUnusable

@@ -18,12 +18,12 @@ import type { ServingStages } from '../../src/proxy/delivery.ts';
 import { LastModes } from '../../src/proxy/impersonation/impersonation-modes.ts';
 import { StreamRegistry } from '../../src/proxy/streams/stream-registry.ts';
 import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
-import type { Identity } from '../../src/tenancy/identity.ts';
+import type { QualifiedIdentity } from '../../src/tenancy/identity.ts';
 import type { TenancyMode } from '../../src/tenancy/tenancy-mode.ts';
 import { isTenantName } from '../../src/tenancy/tenant-name.ts';
 import { ownAPIOf } from './own-api.ts';
 
-export const alice: Identity = {
+export const alice: QualifiedIdentity = {
   authenticator: 'keystone',
   subject: {
     kind: 'keystone',

@@ -1,9 +1,9 @@
 /** Identities of Keystone and of an issuer, for tests. */
 import type { NamedIdentity } from '../../src/tenancy/finished-user.ts';
-import type { Identity, StoredIdentity, Subject } from '../../src/tenancy/identity.ts';
+import type { Identity, QualifiedIdentity, Subject } from '../../src/tenancy/identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
-type Changes = Partial<Omit<Identity, 'subject'>>;
+type Changes = Partial<Omit<QualifiedIdentity, 'subject'>>;
 
 /** A Keystone user of the tenant `home` whose token is scoped to `scope`. */
 export function keystoneIdentity(
@@ -51,7 +51,11 @@ export function claimIdentity(name: string, tenant = 'acme', changes: Changes = 
 }
 
 /** A user whom the API server authenticated in a token review. */
-export function upstreamIdentity(username: string, tenant = 'acme', changes: Changes = {}): StoredIdentity {
+export function upstreamIdentity(
+  username: string,
+  tenant = 'acme',
+  changes: Changes = {},
+): QualifiedIdentity {
   const user = { username, uid: '', groups: ['system:authenticated'], extra: {} };
   return {
     authenticator: 'token-review',
@@ -64,4 +68,9 @@ export function upstreamIdentity(username: string, tenant = 'acme', changes: Cha
     auditAnnotations: {},
     ...changes,
   };
+}
+
+/** The groups as the user's source gives them. */
+export function groupsOf(identity: Identity): readonly string[] {
+  return 'groups' in identity ? identity.groups : identity.subject.groups;
 }

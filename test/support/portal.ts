@@ -13,10 +13,11 @@ import type { LogFields, Logger } from '../../src/lib/logger.ts';
 import { systemRandom } from '../../src/lib/random.ts';
 import { ResponseMemory } from '../../src/limits/response-memory.ts';
 import type { ObservedRequest } from '../../src/observability/request-observer.ts';
-import type { StoredIdentity } from '../../src/tenancy/identity.ts';
+import type { QualifiedIdentity } from '../../src/tenancy/identity.ts';
 import { toTenantName } from '../../src/tenancy/tenant-name.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type FakeResponse, fakeExchange } from './fake-exchange.ts';
+import { groupsOf } from './identities.ts';
 import { type PageSources, pagesOf } from './portal-pages.ts';
 
 export const ORIGIN = 'https://login.example.com';
@@ -62,7 +63,7 @@ export interface FakePortal {
     /** The token for another project; undefined if Keystone refuses it. */
     rescoped: string | undefined;
     oidc: OIDCResult | Error;
-    identity: StoredIdentity | StatusError;
+    identity: QualifiedIdentity | StatusError;
     limited: 'source' | 'user' | undefined;
   };
   readonly sessions: PortalOptions['sessions'];
@@ -70,7 +71,7 @@ export interface FakePortal {
   browser(): FakeBrowser;
 }
 
-export function keystoneIdentity(expiresAt: number): StoredIdentity {
+export function keystoneIdentity(expiresAt: number): QualifiedIdentity {
   const acme = { id: 'acme-domain', name: 'acme' };
   return {
     authenticator: 'keystone',
@@ -144,7 +145,7 @@ export function createFakePortal(changes: Partial<PortalOptions & PageSources> =
         const { subject } = identity;
         const name =
           subject.kind === 'keystone' ? subject.userName : subject.kind === 'claim' ? subject.name : '';
-        const user = { username: `acme:${name}`, uid: '', groups: identity.groups, extra: {} };
+        const user = { username: `acme:${name}`, uid: '', groups: groupsOf(identity), extra: {} };
         return { tenant: toTenantName('acme'), user };
       },
     },

@@ -22,7 +22,7 @@ import { TENANCY_FACTS } from '../../src/tenancy/facts.ts';
 import type { Identity } from '../../src/tenancy/identity.ts';
 import type { UserReference } from '../../src/tenancy/keystone-v3.ts';
 import { createFakeClock } from './fake-clock.ts';
-import { claimIdentity, keystoneIdentity } from './identities.ts';
+import { claimIdentity, groupsOf, keystoneIdentity } from './identities.ts';
 import { createMemoryObjects, type MemoryObjects } from './memory-objects.ts';
 
 export const HOUR = 3_600_000;
@@ -302,7 +302,7 @@ export function createTokenWorld() {
           : 'the name is another one';
       if (now - carol.signedInAt > SIGN_IN_MAX_AGE) return 'the owner has not signed in';
       const known = groups.map((one) => JSON.stringify(one));
-      return known.includes(JSON.stringify(identity.groups)) ? undefined : 'the groups are older ones';
+      return known.includes(JSON.stringify(groupsOf(identity))) ? undefined : 'the groups are older ones';
     },
   };
 }

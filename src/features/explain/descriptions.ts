@@ -14,8 +14,10 @@ import type { ObservedRequest } from '../../observability/request-observer.ts';
 import type { Crossing } from '../../proxy/crossing.ts';
 import type { Outgoing, Scoped } from '../../proxy/request-context.ts';
 import { policyName } from '../../proxy/tenant-entry.ts';
-import type { Identity } from '../../tenancy/identity.ts';
+import type { TenancyFacts } from '../../tenancy/facts.ts';
+import type { Identity, QualifiedIdentity } from '../../tenancy/identity.ts';
 import { FERNET_START } from '../../tenancy/keystone-v3.ts';
+import { qualified } from '../../tenancy/local-user.ts';
 import type { SelfReview } from '../../tenancy/tenancy-mode.ts';
 import type { Explanation } from './stonegate-v1alpha1.ts';
 
@@ -77,9 +79,10 @@ function addressedWords({ addressed }: RequestInfo): string {
   return addressed === undefined ? '' : `below the prefix of the tenant ${quoted(addressed.tenant)}`;
 }
 
-export function identityWords(identity: Identity): string {
+/** @param facts of the tenancy mode, which qualifies the user's name */
+export function identityWords(identity: Identity, facts: TenancyFacts): string {
   const { authenticator, subject, scope, accessToken, expiresAt } = identity;
-  const who = subjectWords(subject);
+  const who = subjectWords(qualified(identity, facts).subject);
   const delegated =
     subject.kind === 'keystone' && subject.delegation
       ? `, by the ${subject.delegation.kind} ${subject.delegation.id}`
@@ -91,14 +94,12 @@ export function identityWords(identity: Identity): string {
   return `${authenticator} vouches for ${who}${delegated}${token}${inScope}${until}`;
 }
 
-function subjectWords(subject: Identity['subject']): string {
+function subjectWords(subject: QualifiedIdentity['subject']): string {
   switch (subject.kind) {
     case 'keystone':
       return `user ${quoted(subject.userName)} of the domain ${quoted(subject.userDomain.name)}`;
     case 'claim':
       return quoted(subject.name);
-    case 'local':
-      return quoted(`${subject.usernamePrefix}${subject.name}`);
     case 'upstream':
       return quoted(subject.user.username);
     case 'anonymous':
@@ -190,14 +191,15 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
 type Status = Explanation['status'];
 type RedactSecrets = (text: string) => string;
 
-/** The facts as far as the stages came. */
+/** The facts as far as the stages came. @param facts of the tenancy mode, which qualifies the user's name */
 export function factsOf(
   { info, identity, tenant, user, impersonator }: ObservedRequest,
+  facts: TenancyFacts,
   redactSecrets: RedactSecrets,
 ): Pick<Status, 'requestInfo' | 'identity' | 'tenant' | 'user' | 'impersonator'> {
   return {
     ...(info && { requestInfo: requestFacts(info, redactSecrets) }),
-    ...(identity && { identity: identityFacts(identity) }),
+    ...(identity && { identity: identityFacts(qualified(identity, facts)) }),
     ...(tenant && { tenant }),
     ...(user && { user }),
     ...(impersonator && { impersonator }),
@@ -232,7 +234,7 @@ function requestFacts(
   };
 }
 
-function identityFacts(identity: Identity): NonNullable<Status['identity']> {
+function identityFacts(identity: QualifiedIdentity): NonNullable<Status['identity']> {
   const { authenticator, uid, groups, scope, expiresAt, auditAnnotations } = identity;
   return {
     authenticator,

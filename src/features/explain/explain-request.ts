@@ -82,7 +82,7 @@ export function createExplain(options: ExplainOptions): Explain {
         ...(trail.refusal && { refusal: trail.refusal }),
         stages: trail.stages,
         credential: redactSecrets(credentialWords(context.exchange.headers)),
-        ...factsOf(context, redactSecrets),
+        ...factsOf(context, stages.mode.facts, redactSecrets),
         ...(outgoing && sentOf(outgoing, redactSecrets)),
         ...(warnings.length > 0 && { warnings: warnings.map(redactSecrets) }),
       },
@@ -112,7 +112,7 @@ async function walk(
     const authenticated = await trail.stage(
       'authenticate',
       () => authenticate(identified, stages),
-      ({ identity }) => identityWords(identity),
+      ({ identity }) => identityWords(identity, stages.mode.facts),
     );
     const scoped = await trail.stage(
       'resolveTenant',

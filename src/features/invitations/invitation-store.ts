@@ -11,7 +11,7 @@ import type { ReceivedObject } from '../../kubernetes/list-watch.ts';
 import { metadataOf } from '../../kubernetes/object-format.ts';
 import { parseTimestamp, timestamp } from '../../lib/go-time.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { identitySchema, type StoredIdentity } from '../../tenancy/identity.ts';
+import { identitySchema, type QualifiedIdentity } from '../../tenancy/identity.ts';
 import type { OwnedObjects } from '../owner-upkeep.ts';
 import { ownershipOf, type TenantOwned } from '../tenant-uids.ts';
 import {
@@ -28,7 +28,7 @@ export interface Invitation
     Pick<StoredInvitationSpec, 'tenant' | 'inviter' | 'email' | 'digest'> {
   readonly id: string;
   readonly uid: string;
-  readonly identity: StoredIdentity;
+  readonly identity: QualifiedIdentity;
   readonly ownerKey: string;
   readonly signedInAt: number;
   readonly invitedAt: number;

@@ -137,7 +137,7 @@ export class Invitations {
     if (tenant === NO_TENANT) throw new StatusError('OwnerUnusable', 'invitations need a tenant');
     if (!targets.isInScope(identity, target, 'give'))
       throw new StatusError('AccessDenied', 'the scopes of the access token do not allow granting that');
-    this.#assertRate(owners.keyOf(owner, tenant));
+    this.#assertRate(owners.ownerKeyOf(owner, tenant));
     await targets.give(owner, target, user.username, { ...request, dryRun: true });
     const now = clock.now();
     const countsUntil = owners.countsUntil({ identity: owner, signedInAt: signInOf(identity, now) });
@@ -259,7 +259,7 @@ export class Invitations {
     verb: 'give' | 'get',
   ) {
     const { targets, owners } = this.#options;
-    const key = owners.keyOf(identity, tenant);
+    const key = owners.ownerKeyOf(identity, tenant);
     const isOwn = (invitation: Invitation) => invitation.ownerKey === key;
     const mayGive = listed.every(isOwn) ? () => false : await targets.givenBy(identity);
     return (invitation: Invitation) =>

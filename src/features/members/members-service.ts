@@ -4,6 +4,7 @@
  */
 
 import { StatusError } from '../../errors/status-error.ts';
+import { ownerKey } from '../../identity/owners.ts';
 import { hasManagedLabel } from '../../kubernetes/managed-labels.ts';
 import { waitUntil } from '../../lib/clock.ts';
 import { mapWithConcurrency } from '../../lib/concurrency.ts';
@@ -16,6 +17,7 @@ import { subjectIn } from '../../rbac/attributes.ts';
 import { isAllowedIn, namespacesAllowed, visibleNamespaces } from '../../rbac/enumerate.ts';
 import { userKey } from '../../rbac/subject-key.ts';
 import type { Identity } from '../../tenancy/identity.ts';
+import { qualified } from '../../tenancy/local-user.ts';
 import type { TenancyMode } from '../../tenancy/tenancy-mode.ts';
 import { knownScopes } from '../known-scopes.ts';
 import type { TeamDirectory } from '../teams/feature.ts';
@@ -38,10 +40,7 @@ import {
 import { noteOn, shownMember } from './shown-member.ts';
 
 export interface MembersOptions extends RoleGivingOptions {
-  readonly mode: Pick<
-    TenancyMode,
-    'facts' | 'tenantOf' | 'userOf' | 'reviewTenant' | 'isSystem' | 'memberName'
-  >;
+  readonly mode: Pick<TenancyMode, 'facts' | 'tenantOf' | 'reviewTenant' | 'isSystem' | 'memberName'>;
   readonly requests: IdentityRequests;
   readonly teams: TeamDirectory;
   /** Undefined if Keystone's names of projects and domains are not known. */
@@ -108,7 +107,7 @@ export function createMembersService(options: MembersOptions) {
     const { mode } = options;
     const tenant = mode.tenantOf(identity);
     const place = [mode.reviewTenant(tenant) ?? '', namespace];
-    return inTurnOf([...place, mode.userOf(identity, tenant).username], how, () =>
+    return inTurnOf([...place, ownerKey(qualified(identity, mode.facts), tenant)], how, () =>
       inTurnOf(place, how, async () => change(await enter(identity, namespace))),
     );
   }

@@ -189,7 +189,7 @@ export class AccessTokens {
   }
 
   #keyOf(identity: Identity): string {
-    return this.#options.owners.keyOf(identity, this.#options.mode.tenantOf(identity));
+    return this.#options.owners.ownerKeyOf(identity, this.#options.mode.tenantOf(identity));
   }
 
   #owned(identity: Identity): AccessToken[] {

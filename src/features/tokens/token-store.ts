@@ -11,7 +11,7 @@ import { type Clock, waitUntil } from '../../lib/clock.ts';
 import { parseTimestamp } from '../../lib/go-time.ts';
 import { memoize, memoizeByReference } from '../../lib/memoize.ts';
 import { parseJSON } from '../../lib/parse-json.ts';
-import { identitySchema, type StoredIdentity } from '../../tenancy/identity.ts';
+import { identitySchema, type QualifiedIdentity } from '../../tenancy/identity.ts';
 import { ownershipOf, type TenantOwned, type TenantUIDs } from '../tenant-uids.ts';
 import { type StoredTokenSpec, storedTokenSchema } from './access-token-v1alpha1.ts';
 
@@ -130,7 +130,7 @@ export class TokenStore implements InformerStore<ReadToken> {
 }
 
 /** The owner's identity at their last sign-in. Parsed when the token is used: few of many tokens are. */
-export const identityOf = memoizeByReference(({ id, identityText }: AccessToken): StoredIdentity => {
+export const identityOf = memoizeByReference(({ id, identityText }: AccessToken): QualifiedIdentity => {
   const identity = parseJSON(identityText, identitySchema);
   if (identity === undefined) throw unauthorized(`the owner of the access token ${id} cannot be read`);
   return identity;

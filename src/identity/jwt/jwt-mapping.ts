@@ -10,7 +10,7 @@ import type { Extra, UserInfo } from '../../kubernetes/authentication-v1.ts';
 import { AUTHENTICATED, CREDENTIAL_ID_KEY } from '../../kubernetes/reserved-names.ts';
 import type { JSONObject } from '../../lib/json-object.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
-import { type Identity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
+import { type QualifiedIdentity, VERIFIED_EMAIL } from '../../tenancy/identity.ts';
 import { requirePrintableText, requireUnreservedName } from '../name-validation.ts';
 import {
   quoted,
@@ -37,7 +37,7 @@ type Read<T> = (verified: VerifiedJWT) => T;
  *   rule is not true; IdentityUnusable, IdentityReserved, GroupsOverflow or TenantUnknown if the token is
  *   valid but gives no usable identity
  */
-export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): Identity {
+export function identityOfClaims(verified: VerifiedJWT, configuration: JWTConfiguration): QualifiedIdentity {
   const { claims, expiresAt } = verified;
   const { username, uid, groups, extra } = userOf(verified, configuration);
   const { iat } = claims;

@@ -7,7 +7,7 @@
 
 import { StatusError } from '../../errors/status-error.ts';
 import type { Extra } from '../../kubernetes/authentication-v1.ts';
-import type { Identity, Subject } from '../../tenancy/identity.ts';
+import type { QualifiedIdentity, Subject } from '../../tenancy/identity.ts';
 import {
   identityScope,
   isSafeID,
@@ -23,7 +23,7 @@ const ANNOTATION = 'keystone.stonegate.dev';
  * @param token as validated by Keystone
  * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
  */
-export function identityOf(token: KeystoneToken): Identity {
+export function identityOf(token: KeystoneToken): QualifiedIdentity {
   const scopeDomain = domainOf(token);
   const { user, scope, delegation } = token;
   refuseUnusableNames(token, scopeDomain);

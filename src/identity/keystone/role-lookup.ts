@@ -8,7 +8,7 @@ import type { CredentialCache } from '../../cache/credential-cache.ts';
 import { StatusError } from '../../errors/status-error.ts';
 import { memoizeByReference } from '../../lib/memoize.ts';
 import { jsonCodec } from '../../lib/parse-json.ts';
-import type { Identity } from '../../tenancy/identity.ts';
+import type { Identity, QualifiedIdentity } from '../../tenancy/identity.ts';
 import { identityScope, scopeExtra, scopeGroups } from '../../tenancy/keystone-groups.ts';
 import { type RoleAssignment, referenceInDomain, roleAssignmentSchema } from '../../tenancy/keystone-v3.ts';
 import type { AssignmentSource, DisabledScopes } from './keystone-directory.ts';
@@ -64,8 +64,8 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   const byNamespace = memoizeByReference((assignments: readonly RoleAssignment[]) =>
     Map.groupBy(assignments, ({ scope }) => (scope.kind === 'project' ? namespaceOfScope(scope) : '')),
   );
-  const made = memoizeByReference((_: Identity) =>
-    memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, Identity>()),
+  const made = memoizeByReference((_: QualifiedIdentity) =>
+    memoizeByReference((_: readonly RoleAssignment[]) => new Map<string, QualifiedIdentity>()),
   );
 
   function namespaceOfScope({ project: { id, name, domain } }: ProjectScope): string | undefined {
@@ -73,10 +73,10 @@ export function createRoleLookup(options: RoleLookupOptions): RoleLookup {
   }
 
   function memoized(
-    identity: Identity,
+    identity: QualifiedIdentity,
     assignments: readonly RoleAssignment[],
     held: readonly ScopedRoles[],
-  ): Identity {
+  ): QualifiedIdentity {
     const ofUser = made(identity)(assignments);
     const key = held.map(({ scope }) => scopeKey(scope)).join(' ');
     const known = ofUser.get(key) ?? withRoles(identity, held);
@@ -133,7 +133,7 @@ const PLAIN = /^[\p{L}\p{N}_.-]+$/u;
  * @returns the identity itself if no roles count
  * @throws StatusError IdentityUnusable if a name or an id cannot be part of a Kubernetes identity
  */
-export function withRoles(identity: Identity, held: readonly ScopedRoles[]): Identity {
+export function withRoles(identity: QualifiedIdentity, held: readonly ScopedRoles[]): QualifiedIdentity {
   const [narrowest] = held;
   if (narrowest === undefined) return identity;
   for (const { scope, roles } of held) refuseUnusableScope(scope, roles);

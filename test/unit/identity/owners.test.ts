@@ -3,11 +3,11 @@
 import t from 'tap';
 import { createOwners, latestEnd, ownerKey, signInOf } from '../../../src/identity/owners.ts';
 import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';
-import type { Identity, StoredIdentity } from '../../../src/tenancy/identity.ts';
+import type { Identity, QualifiedIdentity } from '../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../support/identities.ts';
 
-function user(name: string, uid: string, issuer?: string): StoredIdentity {
+function user(name: string, uid: string, issuer?: string): QualifiedIdentity {
   return {
     authenticator: issuer === undefined ? 'token-file' : 'jwt',
     subject: { kind: 'claim', name },
@@ -88,16 +88,13 @@ t.test('a certificate bounds what its user makes, whereas a token of an issuer i
 });
 
 t.test('an owner whom a file names is found as the file has them now', (t) => {
-  const alice = { tenant: 'acme', name: 'alice', groups: ['dev'] };
-  const listed = ({ uid = '1', ...changes }: Partial<typeof alice> & { readonly uid?: string }): Identity => {
-    const user = { usernamePrefix: 'token:', groupsPrefix: 'token:', ...alice, ...changes };
-    return {
-      ...{ authenticator: 'token-file', subject: { kind: 'local', ...user } },
-      tenantOrigin: { from: 'issuer', tenant: user.tenant },
-      ...{ uid, groups: [], extra: {}, expiresAt: Number.POSITIVE_INFINITY, auditAnnotations: {} },
-    };
-  };
-  const [same, moved, without] = [listed({}), listed({ groups: ['ops'] }), listed({ groups: [] })];
+  const listed = ({ uid = '1', tenant = 'acme', name = 'alice', groups = ['dev'] } = {}): Identity => ({
+    authenticator: 'token-file',
+    subject: { kind: 'local', usernamePrefix: 'token:', groupsPrefix: 'token:', name, groups },
+    tenantOrigin: { from: 'issuer', tenant },
+    ...{ uid, extra: {}, expiresAt: Number.POSITIVE_INFINITY, auditAnnotations: {} },
+  });
+  const [same, moved, without] = [listed(), listed({ groups: ['ops'] }), listed({ groups: [] })];
   for (const facts of Object.values(TENANCY_FACTS)) {
     const found = (...users: readonly Identity[]) => {
       const owners = createOwners({ ...OPTIONS, usersOf: () => users, facts, clock: createFakeClock(0) });

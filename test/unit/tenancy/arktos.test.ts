@@ -159,7 +159,7 @@ t.test('a user of the system tenant may create self reviews too', async (t) => {
 t.test('anonymous users and users with a token of the API server visit no other tenant', async (t) => {
   const anonymous: Identity = { ...keystoneIdentity('alice'), subject: { kind: 'anonymous' } };
   for (const identity of [anonymous, upstreamIdentity('acme:alice')])
-    t.equal(mode.guests?.visitorOf(identity), undefined);
+    t.equal(mode.guests?.namedAtHome(identity), undefined);
 });
 
 t.test('a kind may be shared by all tenants if no API server has it built in', async (t) => {

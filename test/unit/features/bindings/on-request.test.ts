@@ -7,7 +7,7 @@ import type { ApplyResult } from '../../../../src/kubernetes/reconcile/apply.ts'
 import type { Plan } from '../../../../src/kubernetes/reconcile/plan.ts';
 import { silentLogger } from '../../../../src/lib/logger.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
-import type { Identity, IdentityScope } from '../../../../src/tenancy/identity.ts';
+import type { Identity, IdentityScope, QualifiedIdentity } from '../../../../src/tenancy/identity.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { alice } from '../../../support/fake-pipeline.ts';
 
@@ -19,7 +19,7 @@ const NOTHING: Plan = {
 const DONE: ApplyResult = { done: [], failures: [], heldBack: [] };
 const web: IdentityScope = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] };
 
-const as = (scope: IdentityScope, uid = 'u1'): Identity => ({ ...alice, uid, scope });
+const as = (scope: IdentityScope, uid = 'u1'): QualifiedIdentity => ({ ...alice, uid, scope });
 const never = new AbortController().signal;
 
 function setUp({ subjects = 'groups' }: { readonly subjects?: 'groups' | 'users' } = {}) {

@@ -7,6 +7,7 @@ import type { ReviewedStatus } from '../../../../src/kubernetes/access-reviewer.
 import type { ServingStages } from '../../../../src/proxy/delivery.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
 import type { Identity } from '../../../../src/tenancy/identity.ts';
+import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { alice, fakePipeline } from '../../../support/fake-pipeline.ts';
 import { upstreamIdentity } from '../../../support/identities.ts';
 import { recordedReviewer } from '../../../support/reviewed.ts';
@@ -95,6 +96,19 @@ t.test(
     t.notOk(headers.some(({ name }) => name.toLowerCase() === 'authorization'));
   },
 );
+
+t.test('name and groups of a user of a file are shown as the API server is to know them', async (t) => {
+  const found: Identity = {
+    authenticator: 'token-file',
+    subject: { kind: 'local', usernamePrefix: 'file:', groupsPrefix: 'file:', name: 'bob', groups: ['ops'] },
+    tenantOrigin: { from: 'issuer', tenant: 'acme' },
+    ...{ uid: '', extra: {}, expiresAt: Number.MAX_SAFE_INTEGER, auditAnnotations: {} },
+  };
+  const mode = createSharedMode({ domains: {}, reservedNamePrefixes: ['file:'] });
+  const { status, stage } = await explain({ pipeline: { mode, authenticators: authenticators(found) } });
+  t.match(stage('authenticate'), { reason: /"file:acme:bob"/ });
+  t.match(status, { identity: { groups: ['file:acme:ops'] }, user: { username: 'file:acme:bob' } });
+});
 
 t.test('the impersonated user is shown beside the sender, and RBAC is asked about the former', async (t) => {
   const { status, asked, stage } = await explain({

@@ -5,7 +5,7 @@ import { indexedRules } from '../../../../src/features/self-reviews/indexed-rule
 import type { AuthorizationMode } from '../../../../src/kubernetes/authorization-mode.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
 import { createArktosMode } from '../../../../src/tenancy/arktos.ts';
-import type { StoredIdentity } from '../../../../src/tenancy/identity.ts';
+import type { QualifiedIdentity } from '../../../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
@@ -16,7 +16,7 @@ const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'syste
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
 const RULE = rule('get pods');
-const alice: StoredIdentity = keystoneIdentity('alice');
+const alice: QualifiedIdentity = keystoneIdentity('alice');
 
 const toAlice = (...roles: string[]) =>
   roles.flatMap((role) =>

@@ -7,18 +7,18 @@ import {
   createTokenReviewer,
   type TokenReviewerOptions,
 } from '../../../../src/features/webhook/token-review.ts';
-import type { StoredIdentity } from '../../../../src/tenancy/identity.ts';
+import type { QualifiedIdentity } from '../../../../src/tenancy/identity.ts';
 import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 
 const PROJECT = { kind: 'project', id: 'p1', name: 'web', roles: ['member'] } as const;
-const ALICE: StoredIdentity = { ...keystoneIdentity('alice'), scope: PROJECT };
+const ALICE: QualifiedIdentity = { ...keystoneIdentity('alice'), scope: PROJECT };
 const RULES: KeystoneSync = {
   ...parse("{projects: false, roleAssignments: false, namespaceFormat: '%i', roleMappings: []}"),
   ...{ ignoredProjects: new Set(), ignoredProjectNames: new Set() },
 };
 
-function reviewer(identity: StoredIdentity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {
+function reviewer(identity: QualifiedIdentity | StatusError, changes: Partial<TokenReviewerOptions> = {}) {
   const mode = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
   const requested: ProjectMember[] = [];
   const review = createTokenReviewer({

@@ -1,4 +1,5 @@
 /** Looking up roles: how often Keystone is asked, for whom, and how its responses are used. */
+
 import t, { type Test } from 'tap';
 import { userTag } from '../../../../src/cache/drop-tags.ts';
 import { createProcessCache } from '../../../../src/cache/process-cache.ts';
@@ -13,6 +14,7 @@ import { silentLogger } from '../../../../src/lib/logger.ts';
 import { systemRandom } from '../../../../src/lib/random.ts';
 import { noTelemetry } from '../../../../src/lib/telemetry.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
+import { groupsOf } from '../../../support/identities.ts';
 import { bridgeWith, keystoneClient } from '../../../support/keystone/client.ts';
 import type { User } from '../../../support/keystone/directory.ts';
 import { createKeystoneStandIn } from '../../../support/keystone/standin.ts';
@@ -76,7 +78,7 @@ t.test('each user of many projects costs one request, besides a few for all user
   for (const user of users) {
     const who = identity(user);
     for (const project of projects) {
-      const { groups } = await lookup.inScope(who, inNamespace(project.name));
+      const groups = groupsOf(await lookup.inScope(who, inNamespace(project.name)));
       if (!groups.includes(`keystone:project:${project.id}:role:member`)) t.fail('a role is missing');
     }
   }
