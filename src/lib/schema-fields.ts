@@ -61,8 +61,6 @@ export function label({ missing }: { readonly missing: string }) {
   return dnsLabel(LABEL, missing);
 }
 
-export const TENANT_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
-
 export const tenant = dnsLabel(`a tenant name: ${LABEL}`);
 
 /** The length is a separate rule, so that its message can state the length found. */

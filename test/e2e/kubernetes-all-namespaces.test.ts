@@ -3,8 +3,6 @@
  * kubectl and client-go see what the API server would show them if it allowed the request.
  */
 
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
@@ -12,16 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
 import type { Reply } from '../support/https-client.ts';
 import { posted } from '../support/https-client.ts';
-import { kubeconfigOf } from '../support/kubeconfig.ts';
-import {
-  informer,
-  missing,
-  missingKubernetes,
-  NEWEST,
-  OLDEST,
-  type Release,
-} from '../support/kubernetes/programs.ts';
-import { runInformer } from '../support/kubernetes/run-informer.ts';
+import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 
 const binaries = findKubectls();
@@ -172,9 +161,6 @@ for (const release of [OLDEST, NEWEST] as const)
       const noKubectl = binaries.length === 0 && NO_KUBECTL;
       await t.test('kubectl -A', { skip: noKubectl }, (t) => useKubectl(t, site));
       await t.test('custom resources', { skip: noKubectl }, (t) => useCustomResources(t, site));
-      await t.test('client-go’s informer of all namespaces', { skip: missing(informer()) }, (t) =>
-        useInformer(t, site),
-      );
       // This must be last, since it revokes rights.
       await t.test('D038: lists and watches follow revoked and new rights', (t) => revoke(t, site));
     }
@@ -294,24 +280,4 @@ async function revoke(t: Test, site: Place) {
   t.equal((await stonegate.ask(new_, CONFIG_MAPS)).status, 403);
   await letWork('place-a', 'acme:newcomer');
   await eventually(async () => (await stonegate.ask(new_, CONFIG_MAPS)).status === 200);
-}
-
-async function useInformer(t: Test, { stonegate, kubernetes, token }: Place) {
-  const kubeconfig = join(t.testdir(), 'kubeconfig');
-  await writeFile(kubeconfig, kubeconfigOf({ url: stonegate.url, ca: stonegate.authority.cert }, { token }));
-  const running = runInformer(kubeconfig, 'v1/configmaps');
-  t.teardown(() => running.stop());
-  const seen = new Set<string>();
-  for (;;) {
-    const event = await running.next();
-    if (event === undefined || event.event === 'synced') break;
-    t.not(event.event, 'error', event.error ?? '');
-    seen.add(`${event.namespace}/${event.name}`);
-  }
-  t.same([...seen].filter((name) => /\/x\d$/.test(name)).sort(), ALL);
-  await kubernetes.create('/api/v1/namespaces/other/configmaps', { metadata: { name: 'hidden' } });
-  await kubernetes.create('/api/v1/namespaces/place-c/configmaps', { metadata: { name: 'shown' } });
-  t.match(await running.next(), { event: 'added', namespace: 'place-c', name: 'shown' });
-  await kubernetes.admit('DELETE', '/api/v1/namespaces/place-c/configmaps/shown');
-  t.match(await running.next(), { event: 'deleted', namespace: 'place-c', name: 'shown' });
 }

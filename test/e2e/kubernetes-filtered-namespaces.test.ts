@@ -3,20 +3,13 @@
  * informer see the namespaces of their user, byte for byte as the API server would send them.
  */
 
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
 import { posted } from '../support/https-client.ts';
-import {
-  informer as informerProgram,
-  missingKubernetes,
-  missing as missingPrograms,
-} from '../support/kubernetes/programs.ts';
+import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind, grant, RBAC } from '../support/kubernetes/rbac.ts';
-import { runInformer } from '../support/kubernetes/run-informer.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 import { rule } from '../support/policy-rule.ts';
 import { eachRow } from '../support/rows.ts';
@@ -250,32 +243,6 @@ function messageOf(body: string) {
   const { message }: { message: string } = JSON.parse(body);
   return message;
 }
-
-t.test(
-  'client-go informers follow grants and revocations',
-  { skip: missingKubernetes() || missingPrograms(informerProgram()) },
-  async (t) => {
-    const site = await start(t);
-    const { stonegate } = site;
-    const file = join(t.testdir({}), 'kubeconfig');
-    const token = stonegate.keystoneToken('alice');
-    await writeFile(
-      file,
-      site.kubernetes.kubeconfig({ token }, { url: stonegate.url, ca: stonegate.authority.cert }),
-    );
-    const informer = runInformer(file, 'v1/namespaces');
-    t.teardown(() => informer.stop());
-    const next = async () => {
-      const event = await informer.next();
-      return [event?.event, event?.name].filter((part) => part !== undefined && part !== '').join(' ');
-    };
-    t.same([await next(), await next(), await next()].sort(), ['added a', 'added b', 'synced']);
-    await view(site, 'c', 'acme:alice');
-    t.equal(await next(), 'added c');
-    await revoke(site, 'b');
-    t.equal(await next(), 'deleted b');
-  },
-);
 
 const binaries = findAllKubectls();
 const missing = missingKubernetes() || (binaries.length === 0 && NO_KUBECTL);
