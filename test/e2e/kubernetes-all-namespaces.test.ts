@@ -2,7 +2,6 @@
  * Lists and watches of all namespaces at a real kube-apiserver, by users with rights in some of them: real
  * kubectl and client-go see what the API server would show them if it allowed the request.
  */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -10,8 +9,7 @@ import { parse } from 'yaml';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
-import type { Reply } from '../support/https-client.ts';
-import { posted } from '../support/https-client.ts';
+import { posted, type Reply } from '../support/https-client.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import {
   informer,

@@ -6,11 +6,11 @@ import type { AuthorizationAttributes } from '../../../../src/proxy/authorizer.t
 import { sharedMode } from '../../../support/all-namespaces.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { eachRow } from '../../../support/rows.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
-const RULES = [{ ...rule('patch pods,pods/status'), namespaces: ['lab'] }];
+const RULES = [{ ...rule('patch', 'pods,pods/status'), namespaces: ['lab'] }];
 const VALID: Pick<AccessToken, 'revoked'> = { revoked: undefined };
 
 /**

@@ -5,7 +5,8 @@ import { longestLife, tokensSchema } from '../../../../src/features/tokens/token
 import type { Question } from '../../../../src/kubernetes/authorizer-attributes.ts';
 import { createTenantNamespaces } from '../../../../src/rbac/tenant-namespaces.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
-import { namespace, rbacObjects, rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
+import { namespace, rbacObjects } from '../../../support/rbac-objects.ts';
 import { eachRow, linesOf } from '../../../support/rows.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
@@ -19,8 +20,8 @@ function questionOf(text: string): Question {
   return { verb, apiGroup: group.join('.'), resource, subresource, namespace: where, name, tenant: '' };
 }
 
-const RULES = [{ ...rule('get pods'), namespaces: ['web'] }];
-const written = (verb: string) => [{ ...rule(`${verb} pods`), namespaces: ['web'] }];
+const RULES = [{ ...rule('get', 'pods'), namespaces: ['web'] }];
+const written = (verb: string) => [{ ...rule(verb, `pods`), namespaces: ['web'] }];
 
 t.test('each scope allows what its name says, in its namespaces alone', async (t) => {
   await eachRow(
