@@ -39,13 +39,11 @@ function setUp() {
   const server: { failsWith: ErrorCode | undefined } = { failsWith: undefined };
   const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
-    ...{
-      isConfigured: () => true,
-      usersOf: () => undefined,
-      facts: TENANCY_FACTS.arktos,
-      signInMaxAge: 1,
-      clock,
-    },
+    isConfigured: () => true,
+    usersOf: () => undefined,
+    facts: TENANCY_FACTS.arktos,
+    signInMaxAge: 1,
+    clock,
   });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = new AccessTokens({
