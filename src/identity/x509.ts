@@ -11,6 +11,7 @@ import type { VerifiedCertificate } from '../lib/client-certificate.ts';
 import type { Clock } from '../lib/clock.ts';
 import { memoizeByReference } from '../lib/memoize.ts';
 import type { LocalIdentity } from '../tenancy/identity.ts';
+import { EVERY_TENANT } from '../tenancy/places.ts';
 import type { Authenticator } from './authenticator.ts';
 import { requirePrintableText } from './name-validation.ts';
 
@@ -32,8 +33,6 @@ interface Holder {
 }
 
 const TENANT = 'tenant:';
-/** Arktos reads this as all tenants. */
-const EVERY_TENANT = 'all';
 
 /** Memoized for each certificate object: the listener gives one object for all requests of a connection. */
 export function createX509Authenticator(options: X509AuthenticatorOptions): Authenticator {

@@ -2,7 +2,6 @@
  * A cluster as large as the RBAC index is built for: 10,000 namespaces, 100,000 bindings, 1,000 cluster
  * roles, and users in up to 200 groups. The same in every run.
  */
-
 import { parse } from 'yaml';
 import type { PolicyRule } from '../../src/kubernetes/kubernetes-object.ts';
 import type { IndexedResource } from '../../src/kubernetes/rbac-v1.ts';

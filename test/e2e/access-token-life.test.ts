@@ -2,7 +2,6 @@
  * The life of an access token at two replicas: it is created, rotated and revoked, an operator deletes or
  * edits it, and the API server is down.
  */
-
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';

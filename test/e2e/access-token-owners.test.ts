@@ -2,7 +2,6 @@
  * An access token follows its owner: within a second it loses what its owner loses at Keystone, at their
  * issuer or in the configuration, and it regains that when its owner does.
  */
-
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';

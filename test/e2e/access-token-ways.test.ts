@@ -6,12 +6,10 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
-import type { Ask } from '../support/https-client.ts';
-import { posted } from '../support/https-client.ts';
+import { type Ask, posted } from '../support/https-client.ts';
 import { openExec } from '../support/open-exec.ts';
 import { rows } from '../support/rows.ts';
 import { createAuthority } from '../support/tls/authority.ts';
-
 import { startTokenStandIn } from '../support/token-standin.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 

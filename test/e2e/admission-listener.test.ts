@@ -2,7 +2,6 @@
  * The admission webhook within `stonegate serve`: a listener of its own, which serves only reviews and its
  * readiness, requires a client certificate if a CA is configured for them, and follows the configuration.
  */
-
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createHttpsClient, posted } from '../support/https-client.ts';

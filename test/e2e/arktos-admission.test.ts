@@ -3,7 +3,6 @@
  * clients bypass Stonegate: service accounts of a tenant, and controllers of the system, whose names every
  * tenant can give to accounts of its own.
  */
-
 import t, { type Test } from 'tap';
 import { startAdmissionWebhook } from '../support/admission-webhook.ts';
 import { createApiServer } from '../support/apiserver/api-server.ts';

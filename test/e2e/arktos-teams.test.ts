@@ -10,7 +10,6 @@ import { posted } from '../support/https-client.ts';
 import { rule } from '../support/policy-rule.ts';
 import { serveTestbed } from '../support/stonegate.ts';
 import { createTestbed, type Testbed } from '../support/testbed.ts';
-
 import { startTokenStandIn } from '../support/token-standin.ts';
 
 const TEAMS = '/apis/stonegate.dev/v1alpha1/teams';

@@ -2,7 +2,6 @@
  * Arktos calls each URL of a webhook at most five times a second, for all writers together. With the
  * admission webhook, a tenant's write still waits for no more than two writes of another tenant's flood.
  */
-
 import t from 'tap';
 import { registerServedWebhook } from '../support/cross-tenant.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,7 +2,6 @@
  * What users cause is charged to their tenant: it does not wait for the connections of Stonegate's own, which
  * quota reviews, leases and controllers use. Here all of these are in use, and one more request waits.
  */
-
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -12,7 +11,6 @@ import { eventually } from '../support/eventually.ts';
 import { createHttpsClient, posted } from '../support/https-client.ts';
 import { rule } from '../support/policy-rule.ts';
 import { createAuthority } from '../support/tls/authority.ts';
-
 import { startTokenStandIn } from '../support/token-standin.ts';
 import { createWebhookClient } from '../support/webhook.ts';
 

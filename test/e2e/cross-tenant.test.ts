@@ -2,7 +2,6 @@
  * Access across tenants: users enter another tenant under a policy, with a real kubectl through a Stonegate
  * process in front of Arktos.
  */
-
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -1,5 +1,4 @@
 /** Why was a user refused? `stonegate whoami` and `stonegate explain` against the whole program. */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

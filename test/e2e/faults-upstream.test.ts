@@ -2,7 +2,6 @@
  * Faults of the API server. Before the response they become a Status; during the response they break the
  * client's connection, since an incomplete response must not look complete.
  */
-
 import { once } from 'node:events';
 import { connect as connectH2 } from 'node:http2';
 import { connect as connectTLS } from 'node:tls';

@@ -1,7 +1,6 @@
 /**
  * `kubectl get tenants` as users of Arktos' tenants run it, with this machine's oldest and newest kubectl.
  */
-
 import t from 'tap';
 import { type Kubectl, kubectlsOrSkip } from '../support/apiserver/kubectl.ts';
 import { fails, startForKubectl, succeeds } from '../support/kubectl-users.ts';

@@ -2,7 +2,6 @@
  * The commands of docs/who-can.md, docs/access-rules.md and docs/whoami-and-explain.md as a reader types
  * them, with real kubectl through Stonegate in front of a real kube-apiserver.
  */
-
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * Access rules in front of a real kube-apiserver: they are what its SubjectAccessReviews say, they follow
  * changes, and a service needs a right to ask about other users.
  */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -15,13 +14,7 @@ import { rulesAllow } from '../support/evaluate-rules.ts';
 import { eventually } from '../support/eventually.ts';
 import { posted } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
-import {
-  apply,
-  isAllowed,
-  SELF_REVIEW,
-  SELF_REVIEWS,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
+import { apply, isAllowed, startKubernetesSite, WHOAMI, WHOAMI_PATH } from '../support/kubernetes/site.ts';
 import { rule } from '../support/policy-rule.ts';
 import { printedBy } from '../support/printed-io.ts';
 
@@ -90,7 +83,7 @@ t.test('access rules at a kube-apiserver', { skip: missing }, async (t) => {
   await t.test('the rules allow what a SubjectAccessReview allows', async (t) => {
     const rules = await statusOf(token);
     t.equal(rules.incomplete, false);
-    const review = JSON.parse((await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW)).body);
+    const review = JSON.parse((await stonegate.ask(token, WHOAMI_PATH, WHOAMI)).body);
     const { username, groups } = review.status.userInfo;
     for (const namespace of ['', 'shop', 'billing', 'lab'])
       for (const [apiGroup, resource] of [

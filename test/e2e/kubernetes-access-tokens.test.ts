@@ -1,5 +1,4 @@
 /** Access tokens at a real kube-apiserver: what they allow, what they do not, and when they end. */
-
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { patched, posted } from '../support/https-client.ts';

@@ -1,15 +1,13 @@
 /**
- * Lists and watches of all namespaces at a real kube-apiserver, by users with rights in some of them: real
- * kubectl and client-go see what the API server would show them if it allowed the request.
+ * Lists and watches of all namespaces at a real kube-apiserver, by users with rights in some of them: a real
+ * kubectl shows what the API server would show if it allowed the request.
  */
-
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { createKubectl, findKubectls, type Kubectl, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
 import { followOutput } from '../support/follow-output.ts';
-import type { Reply } from '../support/https-client.ts';
-import { posted } from '../support/https-client.ts';
+import { posted, type Reply } from '../support/https-client.ts';
 import { missingKubernetes, NEWEST, OLDEST, type Release } from '../support/kubernetes/programs.ts';
 import { type KubernetesSite, startKubernetesSite } from '../support/kubernetes/site.ts';
 

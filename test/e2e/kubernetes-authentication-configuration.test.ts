@@ -2,17 +2,11 @@
  * One AuthenticationConfiguration at a real kube-apiserver and at Stonegate: each token is the same user at
  * both, or is refused by both, except for the list in docs/authentication.md.
  */
-
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
-import {
-  type KubernetesSite,
-  SELF_REVIEW,
-  SELF_REVIEWS,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
+import { type KubernetesSite, startKubernetesSite, WHOAMI, WHOAMI_PATH } from '../support/kubernetes/site.ts';
 import { startTokenMaker, type TokenMaker } from '../support/oidc/token-maker.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
@@ -112,8 +106,8 @@ function known(body: string): object {
 }
 
 async function outcomes(site: KubernetesSite, token: string) {
-  const direct = await site.kubernetes.ask({ token }, SELF_REVIEWS, SELF_REVIEW);
-  const through = await site.stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW);
+  const direct = await site.kubernetes.ask({ token }, WHOAMI_PATH, WHOAMI);
+  const through = await site.stonegate.ask(token, WHOAMI_PATH, WHOAMI);
   const outcome = (status: number, body: string) =>
     status === 201 ? known(body) : { refused: status === 401 || status === 403 };
   return {
@@ -144,9 +138,7 @@ t.test('one AuthenticationConfiguration in both servers', { skip: missingKuberne
     const hd = issuer === 'empty' ? '' : 'x';
     const claims = { iss: `@ORIGIN/${issuer}`, aud: 'k', exp: '@+600', sub: 'a' };
     const token = tokenOf(maker, { payload: { ...claims, hd, email: 'a@b', oid: 'o', id: 1, tier: 'a' } });
-    await eventually(
-      async () => (await site.kubernetes.ask({ token }, SELF_REVIEWS, SELF_REVIEW)).status === 201,
-    );
+    await eventually(async () => (await site.kubernetes.ask({ token }, WHOAMI_PATH, WHOAMI)).status === 201);
   }
   for (const each of CASES) {
     const { direct, through, statuses } = await outcomes(site, tokenOf(maker, each));

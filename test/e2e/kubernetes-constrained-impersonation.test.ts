@@ -3,20 +3,18 @@
  * some requests only, may do so through Stonegate for the same requests, and is refused the others in the
  * same words. Stonegate itself works with constrained rights alone.
  */
-
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
-import type { Reply } from '../support/https-client.ts';
-import { patched, posted } from '../support/https-client.ts';
+import { patched, posted, type Reply } from '../support/https-client.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
 import {
   type KubernetesSite,
   type KubernetesSiteOptions,
-  SELF_REVIEW,
-  SELF_REVIEWS,
   startKubernetesSite,
+  WHOAMI,
+  WHOAMI_PATH,
 } from '../support/kubernetes/site.ts';
 import { rule } from '../support/policy-rule.ts';
 
@@ -238,9 +236,9 @@ for (const [title, options] of Object.entries(WITHOUT))
           const direct = await kubernetes.ask(credential, PODS, { headers });
           t.same(comparable(await stonegate.ask(token, PODS, { headers })), comparable(direct), label);
           if (direct.status !== 200) continue;
-          const review = { ...SELF_REVIEW, headers: { ...headers, ...SELF_REVIEW.headers } };
-          const who = whoIn(await kubernetes.ask(credential, SELF_REVIEWS, review));
-          t.same(whoIn(await stonegate.ask(token, SELF_REVIEWS, review)), who, label);
+          const review = { ...WHOAMI, headers: { ...headers, ...WHOAMI.headers } };
+          const who = whoIn(await kubernetes.ask(credential, WHOAMI_PATH, review));
+          t.same(whoIn(await stonegate.ask(token, WHOAMI_PATH, review)), who, label);
           reviewed.push(label);
         }
       }

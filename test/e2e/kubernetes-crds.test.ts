@@ -2,7 +2,6 @@
  * A real kube-apiserver accepts the definitions that `stonegate manifests crds` prints, except for the scope
  * that only Arktos has.
  */
-
 import t from 'tap';
 import { parse } from 'yaml';
 import { DEFINITIONS } from '../../src/app/configuration.ts';

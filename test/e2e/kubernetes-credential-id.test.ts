@@ -3,18 +3,12 @@
  * the token itself. With a ClusterRole of an older version, which does not name the key, users are served
  * without it.
  */
-
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { isObject, type JsonObject } from '../support/apiserver/json.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingKubernetes, OLDEST } from '../support/kubernetes/programs.ts';
-import {
-  type KubernetesSite,
-  SELF_REVIEW,
-  SELF_REVIEWS,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
+import { type KubernetesSite, startKubernetesSite, WHOAMI, WHOAMI_PATH } from '../support/kubernetes/site.ts';
 import { startSigningIssuer } from '../support/oidc/signing-issuer.ts';
 
 const KEY = 'authentication.kubernetes.io/credential-id';
@@ -32,7 +26,7 @@ const configuration: Record<string, object> = parse(`
 async function whoIs({ stonegate }: KubernetesSite, jti: string) {
   const exp = Math.floor(Date.now() / 1_000) + 600;
   const token = await issuer.sign({ sub: 'carol', aud: 'kubernetes', exp, jti });
-  const reply = await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW);
+  const reply = await stonegate.ask(token, WHOAMI_PATH, WHOAMI);
   const review: { status?: { userInfo?: { extra?: Record<string, string[]> } } } = JSON.parse(reply.body);
   return { status: reply.status, known: review.status?.userInfo?.extra?.[KEY] };
 }

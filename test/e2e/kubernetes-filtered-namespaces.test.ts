@@ -1,8 +1,7 @@
 /**
- * Filtered namespaces in front of a real kube-apiserver: every kubectl on this machine and a client-go
- * informer see the namespaces of their user, byte for byte as the API server would send them.
+ * Filtered namespaces in front of a real kube-apiserver: every kubectl on this machine shows the namespaces
+ * of its user, byte for byte as the API server would send them.
  */
-
 import t, { type Test } from 'tap';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { eventually } from '../support/eventually.ts';
@@ -15,7 +14,7 @@ import { rule } from '../support/policy-rule.ts';
 import { eachRow } from '../support/rows.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
-const SELF_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const SELF_ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const OLD_TABLE = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';
 const METADATA = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
@@ -217,7 +216,7 @@ t.test('lists, watches and reviews', { skip: missingKubernetes() }, async (t) =>
     const review = async (token: string, resourceAttributes: object) => {
       const kind = { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1' };
       const review = posted({ ...kind, spec: { resourceAttributes } });
-      const reply = await stonegate.ask(token, SELF_REVIEWS, review);
+      const reply = await stonegate.ask(token, SELF_ACCESS_REVIEWS, review);
       const { status }: { status: { allowed: boolean; reason?: string } } = JSON.parse(reply.body);
       return status;
     };

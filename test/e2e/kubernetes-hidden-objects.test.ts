@@ -2,11 +2,9 @@
  * With `authorization.hideForbidden`, a request for an object that the user may not know of gets the response
  * of a real kube-apiserver for a missing object.
  */
-
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
-import type { Ask, Reply } from '../support/https-client.ts';
-import { patched, posted } from '../support/https-client.ts';
+import { type Ask, patched, posted, type Reply } from '../support/https-client.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { grant } from '../support/kubernetes/rbac.ts';
 import { serviceAccountToken, startKubernetesSite } from '../support/kubernetes/site.ts';

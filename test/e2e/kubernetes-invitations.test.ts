@@ -2,7 +2,6 @@
  * Invitations at a real kube-apiserver, through two replicas: one user gets what the inviter may give at the
  * time of acceptance, and no user learns which other users exist.
  */
-
 import t from 'tap';
 import { invite as inviteCommand } from '../../src/cli/invite.ts';
 import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';

@@ -2,7 +2,6 @@
  * Members of a namespace at a real kube-apiserver: who sees them, and that changes are made with the rights
  * of the user.
  */
-
 import t from 'tap';
 import { check } from '../../src/app/commands/check.ts';
 import { members as membersCommand } from '../../src/cli/members.ts';

@@ -2,7 +2,6 @@
  * The commands that the documents give to operators, as they are typed, with real kubectl, kustomize and Helm
  * at a real kube-apiserver. The cluster has no nodes: the test does what a running pod would do.
  */
-
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import t, { type Test } from 'tap';

@@ -2,7 +2,6 @@
  * `stonegate sync` and provisioning on request at a real kube-apiserver, which itself decides whether a role
  * may be created or bound, with the rights that `stonegate manifests rbac --provisioner` prints.
  */
-
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';

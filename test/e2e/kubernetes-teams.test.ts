@@ -2,7 +2,6 @@
  * Teams at a real kube-apiserver: members have the rights of their team as soon as they are in it, and only
  * users with the right to change a team can change it.
  */
-
 import t from 'tap';
 import { teams as teamsCommand } from '../../src/cli/teams.ts';
 import { createKubectl, findAllKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';

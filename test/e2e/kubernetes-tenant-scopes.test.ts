@@ -2,7 +2,6 @@
  * What `tenant/LEVEL` of an access token covers on an ordinary cluster, whose API server knows no tenants:
  * the owner may do everything in all namespaces, the token only in those without another tenant's label.
  */
-
 import t from 'tap';
 import { parse } from 'yaml';
 import { eventually } from '../support/eventually.ts';

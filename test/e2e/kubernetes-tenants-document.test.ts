@@ -2,7 +2,6 @@
  * The commands of docs/tenants.md about shared mode as a reader types them, with real kubectl through
  * Stonegate in front of a real kube-apiserver.
  */
-
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

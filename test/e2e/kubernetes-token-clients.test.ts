@@ -2,7 +2,6 @@
  * Access tokens in the hands of users at a real kube-apiserver: created and revoked with kubectl and with
  * `stonegate token`, and used by kubectl, Helm, and programs in Python and Go.
  */
-
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -2,17 +2,11 @@
  * Service accounts of a real kube-apiserver use Stonegate with their own tokens, and have the same identity
  * as without it.
  */
-
 import t, { type Test } from 'tap';
 import { createKubectl, findKubectls, NO_KUBECTL } from '../support/apiserver/kubectl.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { sameResponse } from '../support/kubernetes/same-response.ts';
-import {
-  SELF_REVIEW,
-  SELF_REVIEWS,
-  serviceAccountToken,
-  startKubernetesSite,
-} from '../support/kubernetes/site.ts';
+import { serviceAccountToken, startKubernetesSite, WHOAMI, WHOAMI_PATH } from '../support/kubernetes/site.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/acme/serviceaccounts';
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -44,9 +38,9 @@ t.test('service accounts', { skip: missingKubernetes() }, async (t) => {
 
   await t.test('have the same uid, groups and credential id as without Stonegate', async (t) => {
     const userOf = (text: string): unknown => JSON.parse(text).status.userInfo;
-    const direct = userOf((await kubernetes.ask({ token }, SELF_REVIEWS, SELF_REVIEW)).body);
+    const direct = userOf((await kubernetes.ask({ token }, WHOAMI_PATH, WHOAMI)).body);
     t.match(direct, { username: ROBOT, extra: { 'authentication.kubernetes.io/credential-id': [/^JTI=/] } });
-    t.same(userOf((await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW)).body), direct);
+    t.same(userOf((await stonegate.ask(token, WHOAMI_PATH, WHOAMI)).body), direct);
   });
 
   await t.test('C152 with a token for another audience are refused, as without Stonegate', async (t) => {

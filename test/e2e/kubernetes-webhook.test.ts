@@ -2,14 +2,13 @@
  * A real kube-apiserver that asks Stonegate's webhook who the user of a token is, and whether a policy allows
  * a request.
  */
-
 import t, { type Test } from 'tap';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { kubeconfigOf } from '../support/kubeconfig.ts';
 import { missingKubernetes } from '../support/kubernetes/programs.ts';
 import { bind } from '../support/kubernetes/rbac.ts';
-import { SELF_REVIEW, SELF_REVIEWS, startKubernetesSite } from '../support/kubernetes/site.ts';
+import { startKubernetesSite, WHOAMI, WHOAMI_PATH } from '../support/kubernetes/site.ts';
 import { createAuthority } from '../support/tls/authority.ts';
 
 const PODS = '/api/v1/namespaces/acme/pods';
@@ -65,7 +64,7 @@ for (const version of ['v1', 'v1beta1'] as const)
       await t.test('the API server itself accepts a Keystone token, with the same user name', async (t) => {
         const who: {
           status: { userInfo: { username: string; uid: string; groups: string[]; extra: object } };
-        } = JSON.parse((await kubernetes.ask(alice, SELF_REVIEWS, SELF_REVIEW)).body);
+        } = JSON.parse((await kubernetes.ask(alice, WHOAMI_PATH, WHOAMI)).body);
         const { username, uid, groups, extra } = who.status.userInfo;
         const directory = stonegate.keystone.directory;
         const { id } = directory.project('acme', 'web');

@@ -1,5 +1,4 @@
 /** What a client gets if the API server refuses Stonegate's own credential, and if it refuses the user. */
-
 import t, { type Test } from 'tap';
 import { posted } from '../support/https-client.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';

@@ -2,7 +2,6 @@
  * The portal's pages of members and teams in a real browser without scripts, in front of a real
  * kube-apiserver. Screenshots are written to `artefacts/portal`.
  */
-
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { TENANT_CLUSTER_ROLES } from '../../src/rbac/cluster-roles.ts';

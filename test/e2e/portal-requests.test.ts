@@ -1,5 +1,4 @@
 /** Requests to the portal in the whole program: audit events, metrics, rates, and no usage. */
-
 import t, { type Test } from 'tap';
 import { freePort } from '../support/free-port.ts';
 import { posted } from '../support/https-client.ts';

@@ -1,5 +1,4 @@
 /** Provisioning on request: a user's first request finds their project provisioned. */
-
 import t, { type Test } from 'tap';
 import { posted } from '../support/https-client.ts';
 import type { Target, User } from '../support/keystone/directory.ts';

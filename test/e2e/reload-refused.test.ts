@@ -3,7 +3,6 @@
  * pipeline, the caches, the portal and the webhook stay unchanged. A part may fail although the files are
  * valid: here OpenSSL parses a certificate but refuses to use it.
  */
-
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { get } from 'node:https';

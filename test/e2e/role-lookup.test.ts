@@ -2,7 +2,6 @@
  * Users with an unscoped token: their rights follow from the roles they hold on the requested namespace's
  * project.
  */
-
 import t from 'tap';
 import { posted } from '../support/https-client.ts';
 import type { Target, User } from '../support/keystone/directory.ts';

@@ -1,5 +1,4 @@
 /** `stonegate sync` against a Keystone and an API server, and what users may do afterwards. */
-
 import t, { type Test } from 'tap';
 import { posted } from '../support/https-client.ts';
 import { admitProvisioner, type ProvisionerOptions } from '../support/provisioner.ts';

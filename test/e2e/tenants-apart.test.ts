@@ -2,7 +2,6 @@
  * Whatever the clients of one tenant do, another tenant's requests reach the API server. Here alice of acme
  * is hostile, and bob of globex works.
  */
-
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -17,7 +16,7 @@ import { isForClient } from '../support/own-questions.ts';
 import { type RunningStonegate, startStonegate } from '../support/stonegate.ts';
 
 const CONFIGMAPS = '/api/v1/namespaces/default/configmaps';
-const SELF_REVIEW = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+const SELF_ACCESS_REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 const REVIEW = JSON.stringify({
   kind: 'SelfSubjectAccessReview',
   apiVersion: 'authorization.k8s.io/v1',
@@ -97,7 +96,7 @@ async function checkService({ ask }: RunningStonegate, token: string, t: Test, m
   const statuses = [
     (await ask(token, CONFIGMAPS)).status,
     (await ask(token, '/apis')).status,
-    (await ask(token, SELF_REVIEW, posted(REVIEW))).status,
+    (await ask(token, SELF_ACCESS_REVIEWS, posted(REVIEW))).status,
   ];
   t.same(statuses, [200, 200, 201], `bob's requests succeed during ${meanwhile}`);
 }
@@ -136,7 +135,7 @@ t.test('D523 a tenant that attacks in every way does not stop other tenants', as
     'slow bodies of reviews': () =>
       attacker.send(
         100,
-        () => ({ ':method': 'POST', ':path': SELF_REVIEW, ...JSON_BODY }),
+        () => ({ ':method': 'POST', ':path': SELF_ACCESS_REVIEWS, ...JSON_BODY }),
         (stream) => stream.write('{'),
       ),
     'cancelled reads': () => attacker.send(400, () => ({}), reset),
@@ -157,7 +156,7 @@ t.test('D523 a tenant that attacks in every way does not stop other tenants', as
     'self reviews': () =>
       attacker.send(
         300,
-        () => ({ ':method': 'POST', ':path': SELF_REVIEW, ...JSON_BODY }),
+        () => ({ ':method': 'POST', ':path': SELF_ACCESS_REVIEWS, ...JSON_BODY }),
         (stream) => stream.end(REVIEW),
       ),
     discovery: () => attacker.send(300, (index) => ({ ':path': `/apis/apps/v1?timeout=${index}s` })),

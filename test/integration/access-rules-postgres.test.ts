@@ -2,7 +2,6 @@
  * The search service of docs/reference/access-rules-search.md, with the code of that page, on a real
  * PostgreSQL: it shows exactly the rows that the user may list.
  */
-
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import fc from 'fast-check';

@@ -2,7 +2,6 @@
  * A whole Stonegate with a real Keystone: each way in which a user gains or loses a role or a token changes
  * what they may do. Tokens are cached for an hour here, so that only revocation events can end them.
  */
-
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

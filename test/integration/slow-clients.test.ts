@@ -1,5 +1,4 @@
 /** For clients that do not read, the memory of Stonegate's own watches is bounded, and later released. */
-
 import { once } from 'node:events';
 import net from 'node:net';
 import t, { type Test } from 'tap';

@@ -2,7 +2,6 @@
  * Problems of files that hold secrets end up in terminals, logs and tickets. However such a file is broken,
  * no problem quotes any part of a password or token from it.
  */
-
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import fc from 'fast-check';

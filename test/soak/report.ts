@@ -1,9 +1,7 @@
 /** The report of a soak test: what was done, what each round left behind, and plots from Prometheus. */
-
 import { mkdir, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import type { Prometheus } from '../support/prometheus/prometheus.ts';
 import type { Fault } from './faults.ts';
 import { type Holdings, megabytes } from './holdings.ts';
@@ -37,30 +35,44 @@ const SHORTEST_STEP = 5;
 const ROWS = 20;
 
 const MB = 2 ** 20;
-const CHARTS: readonly Chart[] = parse(`
-  - file: memory
-    title: Memory
-    unit: MB
-    queries:
-      - {expr: process_resident_memory_bytes / ${MB}, name: resident}
-      - {expr: nodejs_heap_size_used_bytes / ${MB}, name: heap}
-  - file: connections
-    title: Connections and descriptors
-    unit: number
-    queries:
-      - {expr: process_open_fds, name: descriptors}
-      - {expr: sum(stonegate_connections_open), name: connections of clients}
-      - {expr: 'sum(stonegate_requests_active{kind="watch"})', name: open watches}
-  - file: responses
-    title: Responses by status
-    unit: per second
-    queries: [{expr: 'sum by (status) (rate(stonegate_requests_total[$step]))', name: status}]
-  - file: backends
-    title: Failed calls by backend
-    unit: per second
-    queries:
-      - expr: sum by (backend) (rate(stonegate_backend_duration_seconds_count{result!="ok"}[$step]))
-        name: backend`);
+const CHARTS: readonly Chart[] = [
+  {
+    file: 'memory',
+    title: 'Memory',
+    unit: 'MB',
+    queries: [
+      { expr: `process_resident_memory_bytes / ${MB}`, name: 'resident' },
+      { expr: `nodejs_heap_size_used_bytes / ${MB}`, name: 'heap' },
+    ],
+  },
+  {
+    file: 'connections',
+    title: 'Connections and descriptors',
+    unit: 'number',
+    queries: [
+      { expr: 'process_open_fds', name: 'descriptors' },
+      { expr: 'sum(stonegate_connections_open)', name: 'connections of clients' },
+      { expr: 'sum(stonegate_requests_active{kind="watch"})', name: 'open watches' },
+    ],
+  },
+  {
+    file: 'responses',
+    title: 'Responses by status',
+    unit: 'per second',
+    queries: [{ expr: 'sum by (status) (rate(stonegate_requests_total[$step]))', name: 'status' }],
+  },
+  {
+    file: 'backends',
+    title: 'Failed calls by backend',
+    unit: 'per second',
+    queries: [
+      {
+        expr: 'sum by (backend) (rate(stonegate_backend_duration_seconds_count{result!="ok"}[$step]))',
+        name: 'backend',
+      },
+    ],
+  },
+];
 
 /** Writes `report.md` and its plots. */
 export async function writeReport(folder: string, result: SoakResult, prometheus: Prometheus): Promise<void> {

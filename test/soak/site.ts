@@ -1,5 +1,4 @@
 /** Everything of the soak test: the testbed, a real Redis, Stonegate as a process, and Prometheus. */
-
 import { randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 /** A configuration with every section, in which every component exists and every resource is served. */
-
 import { rootCertificates } from 'node:tls';
 import { parse } from 'yaml';
 import { defaultConfiguration, type StonegateConfiguration } from '../../src/app/configuration.ts';

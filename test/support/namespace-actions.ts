@@ -1,5 +1,4 @@
 /** Random changes of namespaces and of the rights of a user, and replicas that receive them. */
-
 import fc from 'fast-check';
 import { INDEXED_RESOURCES, type StoredObject } from '../../src/kubernetes/rbac-v1.ts';
 import { unsyncedAccessIndex } from './access-index.ts';

@@ -1,6 +1,9 @@
 /** Rules of roles, in one line each. */
 
-/** Verbs, resources and API groups are separated by commas; by default the group is the core group. */
+/**
+ * @param verbs separated by commas, as the resources and the groups are: `get,list`
+ * @param groups by default the core group
+ */
 export function rule(verbs: string, resources: string, groups = '') {
   return { verbs: verbs.split(','), apiGroups: groups.split(','), resources: resources.split(',') };
 }

@@ -2,7 +2,6 @@
  * The features' pages of the portal, and sources for all of them: as many rows as a test wants, and changes
  * that always succeed.
  */
-import { parse } from 'yaml';
 import { type AccessView, accessPage } from '../../src/features/access-rules/access-page.ts';
 import { inviteForms } from '../../src/features/invitations/invitation-forms.ts';
 import { invitationPage } from '../../src/features/invitations/invitation-page.ts';
@@ -140,10 +139,11 @@ function tokenNamed(name: string): ShownToken {
 }
 
 function memberNamed(name: string): Member {
-  return parse(`
-    metadata: {name: ${name}, namespace: shop, creationTimestamp: null}
-    spec: {type: User, name: ${name}, role: read}
-    status: {owner: false, from: [{kind: RoleBinding, name: binding-of-${name}, role: read}]}`);
+  return {
+    metadata: { name, namespace: 'shop', creationTimestamp: null },
+    spec: { type: 'User', name, role: 'read' },
+    status: { owner: false, from: [{ kind: 'RoleBinding', name: `binding-of-${name}`, role: 'read' }] },
+  };
 }
 
 function teamNamed(name: string, users: number): ShownTeam {

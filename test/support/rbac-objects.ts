@@ -12,6 +12,7 @@ import type {
 } from '../../src/kubernetes/rbac-v1.ts';
 import type { RBACUser } from '../../src/rbac/attributes.ts';
 import { RBACIndex } from '../../src/rbac/rbac-index.ts';
+import { rule } from './policy-rule.ts';
 import { linesOf } from './rows.ts';
 
 let last = 100;
@@ -129,12 +130,6 @@ export function serviceAccount(name: string, place = ''): StoredSubject {
   return { kind: 'ServiceAccount', name, namespace: place };
 }
 
-/** @param text verbs, resources and API groups: `get,list pods`, `* deployments,deployments/scale apps` */
-export function rule(text: string) {
-  const [verbs = [], resources = [], apiGroups = ['']] = text.split(' ').map((part) => part.split(','));
-  return { verbs, apiGroups, resources };
-}
-
 /** Objects as `rbacObject` reads them, one a line. */
 export function rbacObjects(text: string, tenant = '') {
   return linesOf(text).map((line) => rbacObject(line, tenant));
@@ -150,7 +145,7 @@ export function rbacObject(line: string, tenant = '') {
   const [, kind, place = '', name = '', content = ''] = parts;
   const [roleRef = '', given = ''] = content.split(' to ');
   const subjects = given.split(', ').map(subjectOf);
-  const rules = content === '' ? [] : content.split('; ').map(rule);
+  const rules = content === '' ? [] : content.split('; ').map(ruleOf);
   switch (kind) {
     case 'Namespace':
       return namespace(name, { tenant });
@@ -165,6 +160,12 @@ export function rbacObject(line: string, tenant = '') {
     default:
       throw new TypeError(line);
   }
+}
+
+/** @param text the arguments of `rule`: `get,list pods` or `* deployments,deployments/scale apps` */
+function ruleOf(text: string) {
+  const [verbs = '', resources = '', groups] = text.split(' ');
+  return rule(verbs, resources, groups);
 }
 
 function subjectOf(text: string): StoredSubject {

@@ -2,7 +2,6 @@
  * Stonegate in a testbed in which the projects `web` and `api` of acme have namespaces of the same names,
  * `erin` is a member of web, roles are cached for a second, and the service user may list everything.
  */
-
 import type { Test } from 'tap';
 import { admitBridge, BRIDGE } from './keystone/bridge.ts';
 import { rule } from './policy-rule.ts';

@@ -3,7 +3,6 @@
  * tenants with users and objects, and a configuration of Stonegate for it. Tests start Stonegate in their own
  * process, the demo as a user would.
  */
-
 import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

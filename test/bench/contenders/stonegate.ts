@@ -2,7 +2,6 @@
  * Stonegate as its users run it: the built package, with audit and metrics. Also with Redis, and with
  * workers.
  */
-
 import { randomBytes } from 'node:crypto';
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';

@@ -2,7 +2,6 @@
  * The stand-in responds about custom resources as a real Arktos did: definitions that are forced on every
  * tenant, and the scopes `Tenant` and `Cluster`. Schemas are not compared, since the stand-in prunes nothing.
  */
-
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type ApiServer, createApiServer } from '../../support/apiserver/api-server.ts';

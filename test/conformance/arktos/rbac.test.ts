@@ -2,7 +2,6 @@
  * The RBAC index decides recorded requests and reviews as a real Arktos API server did, with the same roles
  * and bindings.
  */
-
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { Question } from '../../../src/kubernetes/authorizer-attributes.ts';

@@ -2,7 +2,6 @@
  * Hundreds of random pods violate the same checks as in the PodSecurity admission of a real kube-apiserver,
  * at both levels and in several versions.
  */
-
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { podPartOf } from '../../../src/features/admission/pod-part.ts';

@@ -3,7 +3,6 @@
  * definitions), its users and its pods. Every change of an object goes through this module, so that tenants,
  * defaults and custom kinds are updated in one place.
  */
-
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { rule } from '../policy-rule.ts';
 import { fillIn } from './defaults.ts';

@@ -41,7 +41,7 @@ export function findKubectls() {
   return all.filter((_, index) => index === 0 || index === all.length - 1);
 }
 
-/** The same for tests with each of them: without any, a test with this title is skipped. */
+/** The kubectls for tests that run with each; if there are none, one test of this title is skipped. */
 export function kubectlsOrSkip(t: Test, title: string) {
   const found = findKubectls();
   if (found.length === 0) t.test(title, { skip: NO_KUBECTL }, async () => {});

@@ -3,7 +3,6 @@
  * server. The commands are those of the stand-in's pods.
  * https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/server/server.go (`/exec`)
  */
-
 import { createServer } from 'node:https';
 import type { Test } from 'tap';
 import { parse } from 'yaml';

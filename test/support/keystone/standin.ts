@@ -3,7 +3,6 @@
  * the statuses and the responses of a real one (`test/conformance/keystone` compares it with recorded
  * exchanges), and faults on request.
  */
-
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -2,7 +2,6 @@
  * A day’s work with kubectl, done twice: through Stonegate in one namespace, and directly as the same user in
  * another. The output and the exit codes of kubectl must be the same.
  */
-
 import type { Test } from 'tap';
 import { parse } from 'yaml';
 import { createKubectl, type Kubectl, type KubectlTarget } from '../apiserver/kubectl.ts';

@@ -2,7 +2,6 @@
  * Random pods that mostly pass the validation of an API server. Each check of the Pod Security Standards is
  * often violated and often met.
  */
-
 import fc, { type Arbitrary } from 'fast-check';
 import { parse } from 'yaml';
 

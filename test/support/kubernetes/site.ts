@@ -43,9 +43,9 @@ export interface KubernetesSiteOptions extends KubernetesOptions {
 }
 
 const NAMESPACE = 'stonegate';
-/** The path of the question who the user is, and the question itself. */
-export const SELF_REVIEWS = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-export const SELF_REVIEW = posted('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}');
+/** Who the user is, as the API server knows them: the path, and the request. */
+export const WHOAMI_PATH = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+export const WHOAMI = posted('{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}');
 
 /** A site without Stonegate itself. */
 export interface PreparedSite extends Pick<KubernetesSite, 'kubernetes' | 'printed' | 'letWork'> {
@@ -106,7 +106,7 @@ export async function startKubernetesSite(
     printed,
     letWork,
     async direct(token) {
-      const reply = await stonegate.ask(token, SELF_REVIEWS, SELF_REVIEW);
+      const reply = await stonegate.ask(token, WHOAMI_PATH, WHOAMI);
       const review: { status: { userInfo: { username: string; groups: string[] } } } = JSON.parse(reply.body);
       const { username, groups } = review.status.userInfo;
       // The API server adds this group to every authenticated user.

@@ -2,7 +2,6 @@
  * A real Stonegate with a real Redis, scraped by a real Prometheus, while one backend after another fails.
  * Each fault lasts until its alert would fire, apart from the alert’s `for`.
  */
-
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';

@@ -2,12 +2,11 @@
  * The command line of `stonegate who-can`: what it requests, what it prints, and which mistakes it names.
  */
 import t, { type Test } from 'tap';
-import { parse } from 'yaml';
 import { whoCan } from '../../../src/cli/who-can.ts';
 import { askCommand } from '../../support/ask-command.ts';
 import { DISCOVERY } from '../../support/core-discovery.ts';
 import type { RecordedResponse } from '../../support/recorded-server.ts';
-import { eachRow, rows } from '../../support/rows.ts';
+import { eachRow } from '../../support/rows.ts';
 
 const V1 = '/apis/stonegate.dev/v1alpha1';
 const STATUS = {
@@ -43,26 +42,28 @@ async function run(
 
 const LOCAL = (namespace: string) => `${V1}/namespaces/${namespace}/localresourceaccessreviews`;
 const CLUSTER = `${V1}/resourceaccessreviews`;
-const SECRETS = "verb: delete, apiGroup: '', resource: secrets, subresource: '',";
+const SECRETS = { verb: 'delete', apiGroup: '', resource: 'secrets', subresource: '', name: '' };
 
-/** The arguments, the namespace of a local review, and the question. */
-const LINES = rows(`
-delete secrets -n web | web | ${SECRETS} name: ''
-delete secret/tls -n web | web | ${SECRETS} name: tls
-get po --subresource log -A | | verb: get, apiGroup: '', resource: pods, subresource: log, name: ''
-patch deploy -n web | web | verb: patch, apiGroup: apps, resource: deployments, subresource: '', name: ''
-get nodes | | verb: get, apiGroup: '', resource: nodes, subresource: '', name: ''
-get /healthz | | verb: get, path: /healthz
-delete secrets -n web --people | web | ${SECRETS} name: '', people: true
-delete secrets -n a/../b | a%2F..%2Fb | ${SECRETS} name: ''`);
-for (const [line, namespace, spec] of LINES)
+const LINES = [
+  ['delete secrets -n web', LOCAL('web'), SECRETS],
+  ['delete secret/tls -n web', LOCAL('web'), { ...SECRETS, name: 'tls' }],
+  ['get po --subresource log -A', CLUSTER, { ...SECRETS, verb: 'get', resource: 'pods', subresource: 'log' }],
+  [
+    'patch deploy -n web',
+    LOCAL('web'),
+    { ...SECRETS, verb: 'patch', apiGroup: 'apps', resource: 'deployments' },
+  ],
+  ['get nodes', CLUSTER, { ...SECRETS, verb: 'get', resource: 'nodes' }],
+  ['get /healthz', CLUSTER, { verb: 'get', path: '/healthz' }],
+  ['delete secrets -n web --people', LOCAL('web'), { ...SECRETS, people: true }],
+  ['delete secrets -n a/../b', LOCAL('a%2F..%2Fb'), SECRETS],
+] as const;
+for (const [line, path, spec] of LINES)
   t.test(`who-can ${line}`, async (t) => {
     const { code, stderr, review } = await run(t, line);
     t.equal(code, 0, stderr);
-    const [kind, path] = namespace
-      ? ['LocalResourceAccessReview', LOCAL(namespace)]
-      : ['ResourceAccessReview', CLUSTER];
-    t.strictSame(review?.body, { kind, apiVersion: 'stonegate.dev/v1alpha1', spec: parse(`{${spec}}`) });
+    const kind = path === CLUSTER ? 'ResourceAccessReview' : 'LocalResourceAccessReview';
+    t.strictSame(review?.body, { kind, apiVersion: 'stonegate.dev/v1alpha1', spec });
     t.match(review, { method: 'POST', path, authorization: 'Bearer the-token' });
   });
 
@@ -80,26 +81,28 @@ await eachRow(
     }),
 );
 
-const IN_WEB = `
-  by: binding
-  everywhere: false
-  namespace: web
-  binding: {kind: RoleBinding, namespace: web, name: team}
-  role: {kind: ClusterRole, namespace: '', name: edit}`;
-const GRANTS: readonly object[] = parse(`
-- subject: {kind: Group, namespace: '', name: system:masters}
-  by: builtIn
-  everywhere: true
-  namespace: ''
-- subject:
-    kind: Group
-    namespace: ''
-    name: keystone:project:p1
-    displayName: any role on project web
-    people: [ann@acme, bob@acme]
-${IN_WEB}
-- subject: {kind: User, namespace: '', name: "a\\e[31m\\nb"}
-${IN_WEB}`);
+const binding = { kind: 'RoleBinding', namespace: 'web', name: 'team' };
+const role = { kind: 'ClusterRole', namespace: '', name: 'edit' };
+const inWeb = { by: 'binding', everywhere: false, namespace: 'web', binding, role };
+const GRANTS = [
+  {
+    subject: { kind: 'Group', namespace: '', name: 'system:masters' },
+    by: 'builtIn',
+    everywhere: true,
+    namespace: '',
+  },
+  {
+    subject: {
+      kind: 'Group',
+      namespace: '',
+      name: 'keystone:project:p1',
+      displayName: 'any role on project web',
+      people: ['ann@acme', 'bob@acme'],
+    },
+    ...inWeb,
+  },
+  { subject: { kind: 'User', namespace: '', name: 'a\u001b[31m\nb' }, ...inWeb },
+];
 
 t.test('the table has a row for each grant, and one for each user who holds the role', async (t) => {
   const { stdout, stderr } = await run(t, 'delete secrets -n web --people', reviewOf({ grants: GRANTS }));

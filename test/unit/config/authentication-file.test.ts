@@ -1,10 +1,9 @@
 import t from 'tap';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { configurationWarnings, parseStonegate } from '../../../src/app/configuration.ts';
 import { readConfiguration } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/problem.ts';
 import { configurationText, problemsOfSections } from '../../support/configuration-problems.ts';
-import { rows } from '../../support/rows.ts';
 
 const A = 'https://a.example';
 const B = 'https://b.example';
@@ -230,28 +229,91 @@ t.test('before other files exist, only the AuthenticationConfiguration is read',
   t.same(asked, ['/conf/stonegate.yaml', '/conf/x.yaml', '/conf/stonegate.yaml']);
 });
 
-const OF_A = `{tenants: {'${A}': {value: acme}}}`;
-const CLUSTER = 'https://kubernetes.default.svc.cluster.local';
+function mapped(claimMappings: object, more: object = {}) {
+  return file([
+    issuer(A, { claimMappings: { username: { claim: 'sub', prefix: '' }, ...claimMappings }, ...more }),
+  ]);
+}
 
-/** What is wrong, fields of `authentication`, what differs from the usual issuers, and what is reported. */
-const REFUSED = rows(`
-an unknown field | ${OF_A} | [{tenant: {value: acme}}] | auth.yaml: jwt[0].tenant: is no known key
-a claim for an extra, which only Stonegate’s own file may have | ${OF_A} | [{claimMappings: {username: {claim: sub, prefix: ''}, extra: [{key: example.com/x, claim: x}]}}] | auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key
-an egress selector | ${OF_A} | [{issuer: {url: '${A}', audiences: [a], egressSelectorType: cluster}}] | auth.yaml: jwt[0].issuer.egressSelectorType: is no known key
-one audience that is no list | ${OF_A} | [{issuer: {url: '${A}', audiences: a}}] | auth.yaml: jwt[0].issuer.audiences: expected a list of at least one audience, and none that is empty
-the issuer of service accounts | {tenants: {'${CLUSTER}': {value: acme}}} | [{issuer: {url: '${CLUSTER}', audiences: [a]}}] | jwt[0].issuer.url: expected another issuer than the API server
-no issuer and no other source | {} | [] | authentication.configurationFile: expected a file with at least one issuer
-an issuer without a tenant | ${OF_A} | [{}, {issuer: {url: '${B}', audiences: [a]}}] | authentication.tenants: expected an entry for each issuer of configurationFile, found none for https://b.example
-a tenant for no issuer | {tenants: {'${A}': {value: acme}, '${A}/': {value: acme}}} | [{}] | authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile
-issuers in both files | {tenants: {'${A}': {value: acme}}, jwt: [{issuer: {url: '${B}', audiences: [k]}, claimMappings: {username: {claim: sub, prefix: 'b:'}}, tenant: {value: b}}]} | [{}] | authentication.configurationFile: expected either jwt or configurationFile, found both
-a name from an expression without a prefix, beside another source | {tenants: {'${A}': {value: acme}}, keystone: {url: 'https://k/v3'}} | [{claimMappings: {username: {expression: claims.sub}}}] | authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none
-a prefix for names from a claim, which already have one | {tenants: {'${A}': {value: acme, usernamePrefix: 'a:'}}} | [{}] | authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names`);
+function byExpression(expression: string, more: object = {}) {
+  return mapped({ username: { expression } }, more);
+}
 
 t.test('refused, with the file and the path:', async (t) => {
-  for (const [what, own, changes, expected] of REFUSED)
+  const cases: [what: string, files: Files, problem: string][] = [
+    [
+      'an unknown field',
+      { own: ofA, text: file([issuer(A, { tenant: { value: 'acme' } })]) },
+      'auth.yaml: jwt[0].tenant: is no known key',
+    ],
+    [
+      'a claim for an extra, which only Stonegate’s own file may have',
+      { own: ofA, text: mapped({ extra: [{ key: 'example.com/x', claim: 'x' }] }) },
+      'auth.yaml: jwt[0].claimMappings.extra[0].claim: is no known key',
+    ],
+    [
+      'an egress selector',
+      {
+        own: ofA,
+        text: file([issuer(A, { issuer: { url: A, audiences: ['a'], egressSelectorType: 'cluster' } })]),
+      },
+      'auth.yaml: jwt[0].issuer.egressSelectorType: is no known key',
+    ],
+    [
+      'one audience that is no list',
+      { own: ofA, text: file([issuer(A, { issuer: { url: A, audiences: 'a' } })]) },
+      'auth.yaml: jwt[0].issuer.audiences: expected a list of at least one audience, and none that is empty',
+    ],
+    [
+      'the issuer of service accounts',
+      {
+        own: { tenants: { 'https://kubernetes.default.svc.cluster.local': { value: 'acme' } } },
+        text: file([issuer('https://kubernetes.default.svc.cluster.local')]),
+      },
+      'jwt[0].issuer.url: expected another issuer than the API server',
+    ],
+    [
+      'no issuer and no other source',
+      { own: {}, text: file([]) },
+      'authentication.configurationFile: expected a file with at least one issuer',
+    ],
+    [
+      'an issuer without a tenant',
+      { own: ofA, text: file([issuer(A), issuer(B)]) },
+      'authentication.tenants: expected an entry for each issuer of configurationFile, found none for https://b.example',
+    ],
+    [
+      'a tenant for no issuer',
+      {
+        own: { tenants: { [A]: { value: 'acme' }, [`${A}/`]: { value: 'acme' } } },
+        text: file([issuer(A)]),
+      },
+      'authentication.tenants["https://a.example/"]: expected the URL of an issuer of configurationFile',
+    ],
+    [
+      'issuers in both files',
+      {
+        own: { ...ofA, jwt: [{ ...issuer(B), tenant: { value: 'b' } }] },
+        text: file([issuer(A)]),
+      },
+      'authentication.configurationFile: expected either jwt or configurationFile, found both',
+    ],
+    [
+      'a name from an expression without a prefix, beside another source',
+      {
+        own: { ...ofA, keystone: { url: 'https://k/v3' } },
+        text: byExpression('claims.sub'),
+      },
+      'authentication.tenants["https://a.example"].usernamePrefix: expected a prefix that ends in ":", since there is more than one source, found none',
+    ],
+    [
+      'a prefix for names from a claim, which already have one',
+      { own: { tenants: { [A]: { value: 'acme', usernamePrefix: 'a:' } } }, text: file([issuer(A)]) },
+      'authentication.tenants["https://a.example"].usernamePrefix: expected only where an expression produces these names',
+    ],
+  ];
+  for (const [what, files, expected] of cases)
     t.test(what, async (t) => {
-      const jwt: object[] = parse(changes);
-      const files = { own: parse(own), text: file(jwt.map((change) => issuer(A, change))) };
       const problems = problemsOf(files).map((problem) => problem.replace(/ \(line \d+\)/, ''));
       t.ok(
         problems.some((problem) => problem.includes(expected)),
@@ -270,8 +332,7 @@ t.test('tenants without an AuthenticationConfiguration are refused', async (t) =
 
 t.test('problems of single fields are reported first, then those of fields that conflict', async (t) => {
   const ownFields = { tenants: { [A]: { value: 'Acme' } }, requireAllIssuers: 'yes' };
-  const claimMappings = parse("{username: {claim: sub, prefix: ''}, uid: {claim: a, expression: claims.a}}");
-  const fields = file([issuer(A, { claimMappings, x: 1 })]);
+  const fields = mapped({ uid: { claim: 'a', expression: 'claims.a' } }, { x: 1 });
   t.match(problemsOf({ own: ownFields, text: fields }), [
     /^authentication\.tenants.*"Acme"/s,
     /^authentication\.requireAllIssuers/,

@@ -21,9 +21,9 @@ const older = await authority.server('older', [], { notBeforeDate: new Date(0), 
 
 const TLS = 'certFile: tls.crt, keyFile: tls.key';
 
-async function said(now: number, { certificates = server.cert, sections = {} } = {}) {
+async function said(now: number, { certificates = server.cert, sections = {}, rest = '' } = {}) {
   const files = filesIn({
-    'stonegate.yaml': configurationText({ server: `{ tls: { ${TLS} } }`, ...sections }),
+    'stonegate.yaml': configurationText({ server: `{ tls: { ${TLS} } }`, ...sections }, rest),
     'tls.crt': certificates,
     'tls.key': server.key,
     'ca.crt': authority.cert,
@@ -57,14 +57,15 @@ t.test(
     const sections = {
       upstream: `{ server: "https://10.0.0.1:6443", credential: { ${TLS} } }`,
       authentication: `{ keystone: { url: "https://keystone:5000/v3", serviceCredential: { ${secret} } } }`,
-      portal: `
+      webhook: `{ tls: { ${TLS}, clientCAFile: ca.crt } }`,
+    };
+    const rest = `portal:
   publicURL: https://login.example.com
   tls: { ${TLS} }
   kubernetes: { server: "https://k8s.example.com:8443", caFile: ca.crt }
-  keystone: {}`,
-      webhook: `{ tls: { ${TLS}, clientCAFile: ca.crt } }`,
-    };
-    const fields = (await said(AFTER, { sections })).map((line) => line.split(':')[0]);
+  keystone: {}
+`;
+    const fields = (await said(AFTER, { sections, rest })).map((line) => line.split(':')[0]);
     t.same(fields, [
       'server.tls.certFile',
       'upstream.credential.certFile',

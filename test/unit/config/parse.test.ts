@@ -18,13 +18,13 @@ function jwt(issuer: string, username: string, tenant: string, rest = '') {
   return `{ issuer: { url: "${issuer}", audiences: [kubernetes] }, claimMappings: { username: { claim: email, prefix: "${username}" }${rest} }, tenant: ${tenant} }`;
 }
 
-/** The section with one issuer with this tenant, and with claim mappings in addition to the user name. */
+/** A single issuer with this tenant, and with these claim mappings in addition to the user name. */
 function soleIssuer(tenant: string, rest = '') {
-  return issuers(jwt('https://a.example', 'a:', tenant, rest));
+  return withKey('authentication', `{ jwt: [ ${jwt('https://a.example', 'a:', tenant, rest)} ] }`);
 }
 
-function issuers(...all: string[]) {
-  return `{ jwt: [ ${all.join(', ')} ] }`;
+function twoIssuers(first: string, second: string) {
+  return withKey('authentication', `{ jwt: [ ${first}, ${second} ] }`);
 }
 
 t.test('a small configuration gets its defaults, and its file names are made absolute', async (t) => {
@@ -238,7 +238,6 @@ t.test('an unknown key does not hide mistakes in other fields', async (t) => {
   ]);
 });
 
-const KEYSTONE = 'keystone: { url: "https://keystone:5000/v3" }';
 /** What is wrong, the section with its text, and what is reported. */
 const REFUSED_SECTIONS = rows(`
 the key __proto__ | tenancy | { mode: arktos, domains: { __proto__: a } } | the configuration: __proto__ may not be a key
@@ -255,43 +254,137 @@ two domains with the same tenant | tenancy | { mode: arktos, domains: { "A B": x
 Redis without sealing keys | cache | { redis: { url: { fromEnv: R } } } | cache.sealingKeys (line 7): is required with cache.redis
 a secret from two places | cache | { sealingKeys: [{ fromEnv: K, fromFile: k }] } | cache.sealingKeys[0] (line 7): expected exactly one of { fromFile: … } and { fromEnv: … }
 anonymous requests in arktos mode | authentication | { keystone: { url: "https://keystone:5000/v3" }, anonymous: { enabled: true } } | expected false: in arktos mode system:anonymous is a user of the system tenant
-paths for anonymous requests that are disabled | authentication | { keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } } | expected no paths unless anonymous requests are enabled
-an API server over http that is not on loopback | upstream | { server: "http://10.0.0.1:6443", credential: { tokenFile: token } } | upstream.server (line 4): expected
-a Keystone without /v3 | authentication | { keystone: { url: "https://keystone:5000" } } | authentication.keystone.url (line 6): expected Keystone's v3 address
-an issuer over http that is not on loopback | authentication | ${issuers(jwt('http://a.example', '', '{ value: a }'))} | authentication.jwt[0].issuer.url (line 6): expected the issuer's URL
-two kinds of credentials for the API server | upstream | { server: "https://10.0.0.1:6443", credential: { tokenFile: token, keyFile: k } } | upstream.credential (line 4): expected either tokenFile, or certFile and keyFile
-a PEM text where a file name belongs | server | { tls: { certFile: "-----BEGIN\\n", keyFile: b } } | server.tls.certFile (line 3): expected a file's name, not its contents
-token reviews for all tenants at once | authentication | { tokenReview: { tenant: all } } | authentication.tokenReview.tenant (line 6): expected another tenant
-a CEL expression that does not compile | authentication | ${soleIssuer('{ value: a }, userValidationRules: [{ expression: "user.name == 1" }]')} | authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: undefined field 'name' at character 6
-the same issuer twice, with and without a trailing slash | authentication | ${issuers(jwt('https://a.example', 'a:', '{ value: a }'), jwt('https://A.example/', 'b:', '{ value: b }'))} | authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found https://a.example again
-two CAs for one issuer | authentication | ${soleIssuer('{ value: a }').replace('audiences:', 'caFile: ca, certificateAuthority: junk, audiences:')} | expected either caFile or certificateAuthority, found both
-a tenant that is both fixed and taken from a claim | authentication | ${soleIssuer('{ value: a, claim: b }')} | authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { value, claim }
-any value of a claim as a tenant | authentication | ${soleIssuer('{ claim: b }')} | authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { claim }
-the system tenant for all users of an issuer | authentication | ${soleIssuer('{ value: system }')} | authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is assigned only by an entry of map
-the system tenant from an allow-list | authentication | ${soleIssuer('{ claim: hd, allow: [a, system] }')} | authentication.jwt[0].tenant.allow[1] (line 6): expected another tenant
-the tenant "all" in arktos mode, even by a map | authentication | ${soleIssuer('{ claim: hd, map: { x: all } }')} | authentication.jwt[0].tenant.map.x (line 6): expected another tenant: Arktos reads "all" as every tenant at once
-C163 a user prefix that is the cluster's own | authentication | ${issuers(jwt('https://a', 'system:x:', '{ value: a }'))} | authentication.jwt[0].claimMappings.username.prefix (line 6): expected a prefix of your own
-C163 a groups prefix that is Keystone's | authentication | ${soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "keystone:" }')} | authentication.jwt[0].claimMappings.groups.prefix (line 6): expected a prefix of your own
-C163 an extra key of Kubernetes' domain | authentication | ${soleIssuer('{ value: a }', ', extra: [{ key: alpha.kubernetes.io/identity/roles, claim: r }]')} | extra[0].key (line 6): expected a key of a domain of your own
-a prefix with a space | authentication | ${soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "a b" }')} | expected a prefix without spaces
-an empty prefix beside Keystone | authentication | { ${KEYSTONE}, jwt: [ ${jwt('https://a', '', '{ value: a }')} ] } | username.prefix (line 6): expected a prefix that ends in ":", since there is more than one source, found none
-a prefix that another prefix starts with | authentication | ${issuers(jwt('https://a', 'a:', '{ value: a }'), jwt('https://b', 'a:b:', '{ value: b }'))} | authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another's nor the other way round, found "a:b:" and "a:"
-a look-up of roles without a service credential | authentication | { keystone: { url: "https://keystone:5000/v3", roleAssignments: {} } } | authentication.keystone.serviceCredential (line 6): is required with roleAssignments`);
-
-const IN_SHARED_MODE = rows(`
-token reviews in shared mode without a tenant | { tokenReview: {} } | authentication.tokenReview.tenant (line 6): is required in shared mode
-in shared mode, a prefix that is a Keystone domain | { ${KEYSTONE}, jwt: [ ${jwt('https://a', 'Acme:', '{ value: a }')} ] } | expected a prefix that is no Keystone domain, found the domain "Acme"`);
-const SHARED = '{ mode: shared, domains: { Acme: acme } }';
+paths for anonymous requests that are disabled | authentication | { keystone: { url: "https://keystone:5000/v3" }, anonymous: { paths: [/version] } } | expected no paths unless anonymous requests are enabled`);
 
 const REFUSED: readonly (readonly [name: string, text: string, problem: string])[] = [
   ...REFUSED_SECTIONS.map(([name, key, value, problem]) => [name, withKey(key, value), problem] as const),
-  ...IN_SHARED_MODE.map(
-    ([name, authentication, problem]) =>
-      [name, configurationText({ tenancy: SHARED, authentication }), problem] as const,
-  ),
   ['invalid YAML, with its line', 'a: [', 'the configuration (line 1, column 5): is no valid YAML'],
   ['a second document', `${MINIMAL}---\n${MINIMAL}`, 'is no valid YAML'],
   ['a missing section', MINIMAL.replace(/^upstream.*\n/m, ''), 'upstream: is required: expected a mapping'],
+  [
+    'an API server over http that is not on loopback',
+    MINIMAL.replace('https://10', 'http://10'),
+    'upstream.server (line 4): expected',
+  ],
+  [
+    'a Keystone without /v3',
+    MINIMAL.replace('5000/v3', '5000'),
+    "authentication.keystone.url (line 6): expected Keystone's v3 address",
+  ],
+  [
+    'an issuer over http that is not on loopback',
+    withKey('authentication', `{ jwt: [ ${jwt('http://a.example', '', '{ value: a }')} ] }`),
+    "authentication.jwt[0].issuer.url (line 6): expected the issuer's URL",
+  ],
+  [
+    'two kinds of credentials for the API server',
+    MINIMAL.replace('tokenFile: token', 'tokenFile: token, keyFile: k'),
+    'upstream.credential (line 4): expected either tokenFile, or certFile and keyFile',
+  ],
+  [
+    'a PEM text where a file name belongs',
+    MINIMAL.replace('certFile: tls.crt', 'certFile: "-----BEGIN\\n"'),
+    "server.tls.certFile (line 3): expected a file's name, not its contents",
+  ],
+  [
+    'token reviews in shared mode without a tenant',
+    MINIMAL.replace('mode: arktos', 'mode: shared').replace(
+      'authentication: {',
+      'authentication: { tokenReview: {},',
+    ),
+    'authentication.tokenReview.tenant (line 6): is required in shared mode',
+  ],
+  [
+    'token reviews for all tenants at once',
+    MINIMAL.replace('authentication: {', 'authentication: { tokenReview: { tenant: all },'),
+    'authentication.tokenReview.tenant (line 6): expected another tenant',
+  ],
+  [
+    'a CEL expression that does not compile',
+    soleIssuer('{ value: a }, userValidationRules: [{ expression: "user.name == 1" }]'),
+    "authentication.jwt[0].userValidationRules[0].expression (line 6): expected a CEL expression about user, found one that does not compile: undefined field 'name' at character 6",
+  ],
+  [
+    'the same issuer twice, with and without a trailing slash',
+    twoIssuers(
+      jwt('https://a.example', 'a:', '{ value: a }'),
+      jwt('https://A.example/', 'b:', '{ value: b }'),
+    ),
+    'authentication.jwt[1].issuer.url (line 6): expected an issuer of its own, found https://a.example again',
+  ],
+  [
+    'two CAs for one issuer',
+    soleIssuer('{ value: a }').replace('audiences:', 'caFile: ca, certificateAuthority: junk, audiences:'),
+    'expected either caFile or certificateAuthority, found both',
+  ],
+  [
+    'a tenant that is both fixed and taken from a claim',
+    soleIssuer('{ value: a, claim: b }'),
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { value, claim }',
+  ],
+  [
+    'any value of a claim as a tenant',
+    soleIssuer('{ claim: b }'),
+    'authentication.jwt[0].tenant (line 6): expected { value }, { claim, map } or { claim, allow }, found { claim }',
+  ],
+  [
+    'the system tenant for all users of an issuer',
+    soleIssuer('{ value: system }'),
+    'authentication.jwt[0].tenant.value (line 6): expected another tenant: "system" is assigned only by an entry of map',
+  ],
+  [
+    'the system tenant from an allow-list',
+    soleIssuer('{ claim: hd, allow: [a, system] }'),
+    'authentication.jwt[0].tenant.allow[1] (line 6): expected another tenant',
+  ],
+  [
+    'the tenant "all" in arktos mode, even by a map',
+    soleIssuer('{ claim: hd, map: { x: all } }'),
+    'authentication.jwt[0].tenant.map.x (line 6): expected another tenant: Arktos reads "all" as every tenant at once',
+  ],
+  [
+    "C163 a user prefix that is the cluster's own",
+    withKey('authentication', `{ jwt: [ ${jwt('https://a', 'system:x:', '{ value: a }')} ] }`),
+    'authentication.jwt[0].claimMappings.username.prefix (line 6): expected a prefix of your own',
+  ],
+  [
+    "C163 a groups prefix that is Keystone's",
+    soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "keystone:" }'),
+    'authentication.jwt[0].claimMappings.groups.prefix (line 6): expected a prefix of your own',
+  ],
+  [
+    "C163 an extra key of Kubernetes' domain",
+    soleIssuer('{ value: a }', ', extra: [{ key: alpha.kubernetes.io/identity/roles, claim: r }]'),
+    'extra[0].key (line 6): expected a key of a domain of your own',
+  ],
+  [
+    'a prefix with a space',
+    soleIssuer('{ value: a }', ', groups: { claim: g, prefix: "a b" }'),
+    'expected a prefix without spaces',
+  ],
+  [
+    'an empty prefix beside Keystone',
+    MINIMAL.replace('/v3" }', `/v3" }, jwt: [ ${jwt('https://a', '', '{ value: a }')} ]`),
+    'username.prefix (line 6): expected a prefix that ends in ":", since there is more than one source, found none',
+  ],
+  [
+    'a prefix that another prefix starts with',
+    twoIssuers(jwt('https://a', 'a:', '{ value: a }'), jwt('https://b', 'a:b:', '{ value: b }')),
+    'authentication.jwt[1].claimMappings.username.prefix (line 6): expected a prefix that neither begins another\'s nor the other way round, found "a:b:" and "a:"',
+  ],
+  [
+    'in shared mode, a prefix that is a Keystone domain',
+    MINIMAL.replace('mode: arktos', 'mode: shared, domains: { Acme: acme }').replace(
+      '/v3" }',
+      `/v3" }, jwt: [ ${jwt('https://a', 'Acme:', '{ value: a }')} ]`,
+    ),
+    'expected a prefix that is no Keystone domain, found the domain "Acme"',
+  ],
+  [
+    'a look-up of roles without a service credential',
+    MINIMAL.replace('/v3" }', '/v3", roleAssignments: {} }'),
+    'authentication.keystone.serviceCredential (line 6): is required with roleAssignments',
+  ],
 ];
 
 t.test('an invalid configuration is refused:', async (t) => {
@@ -314,7 +407,7 @@ t.test('a secret in the configuration is refused, and the errors do not repeat i
 });
 
 t.test('C038 the prefix "-" means no prefix', async (t) => {
-  const text = withKey('authentication', issuers(jwt('https://a', '-', '{ value: a }')));
+  const text = withKey('authentication', `{ jwt: [ ${jwt('https://a', '-', '{ value: a }')} ] }`);
   const { configuration } = parseStonegate(text, '/');
   t.same(configuration?.authentication.jwt[0]?.claimMappings.username, { claim: 'email', prefix: '' });
 });
@@ -327,7 +420,8 @@ t.test(
   'extra keys of reserved domains, or that would arrive as other keys, cannot be impersonated',
   async (t) => {
     for (const key of ['stonegate.dev/tenant', 'a.k8s.io', 'kubernetes.io/x', 'Scopes', 'a b']) {
-      const text = withKey('authentication', `{ ${KEYSTONE}, impersonationExtraKeys: ["${key}"] }`);
+      const keystone = '{ url: "https://keystone:5000/v3" }';
+      const text = withKey('authentication', `{ keystone: ${keystone}, impersonationExtraKeys: ["${key}"] }`);
       t.match(problemsOf(text), [/^authentication\.impersonationExtraKeys\[0\]/]);
     }
   },
@@ -335,7 +429,7 @@ t.test(
 
 t.test('a missing prefix is reported once, with its own line', async (t) => {
   const other = jwt('https://b', 'b:', '{ value: b }', ', groups: { claim: g, prefix: "b:" }');
-  const text = withKey('authentication', issuers(jwt('https://a', '', '{ value: a }'), other));
+  const text = twoIssuers(jwt('https://a', '', '{ value: a }'), other);
   t.match(problemsOf(text), [/^authentication\.jwt\[0\].*prefix that ends in ":".*found none$/]);
   t.equal(problemsOf(text).length, 1);
 });

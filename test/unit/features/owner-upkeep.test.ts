@@ -1,5 +1,4 @@
 /** Stored objects follow the sign-ins of their owners. */
-
 import t from 'tap';
 import {
   createInvitationStore,

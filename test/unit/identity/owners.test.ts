@@ -1,5 +1,4 @@
 /** Which user owns an access token. */
-
 import t from 'tap';
 import { createOwners, latestEnd, ownerKey, signInOf } from '../../../src/identity/owners.ts';
 import { TENANCY_FACTS } from '../../../src/tenancy/facts.ts';

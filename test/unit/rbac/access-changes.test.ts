@@ -1,4 +1,4 @@
-/** Which changes of the index reach which followers, and when these decide what they mean. */
+/** Which followers a change of the index reaches, and when they decide what it means. */
 import t from 'tap';
 import { AccessChanges } from '../../../src/rbac/access-changes.ts';
 import { sizeOf } from '../../../src/rbac/index-bound.ts';
@@ -84,7 +84,7 @@ t.test('decisions are made in later turns, each of which takes about ten millise
   t.end();
 });
 
-t.test('who follows no longer neither hears of changes nor decides', (t) => {
+t.test('a follower that has left neither hears of changes nor decides', (t) => {
   const { put, read, follow, turns, index } = site();
   const ends = ['a', 'b'].map((name) => follow(name, ['devs']));
   put('RoleBinding n/x: Role/r to Group devs');
@@ -106,13 +106,19 @@ t.test('who follows no longer neither hears of changes nor decides', (t) => {
   t.end();
 });
 
-t.test('earlier decisions are discarded after a restore, and for a tenant without an index', (t) => {
+t.test('after the API server’s storage was restored, all followers discard their decisions', (t) => {
+  const { read, follow, index } = site();
+  for (const tenant of ['acme', 'globex']) follow(tenant, [], { tenant });
+  index.replace('roles', [], 1);
+  t.same(read(), ['acme reset', 'globex reset']);
+  t.end();
+});
+
+t.test('when the index of a tenant is turned off, its followers discard their decisions', (t) => {
   const large = rbacObject('Namespace n', 'acme');
   const { read, follow, index } = site({ maxBytes: 4 * sizeOf(large) });
   for (const tenant of ['acme', 'globex']) follow(tenant, [], { tenant });
   for (const name of ['n', 'm']) index.put(namespace(name, { tenant: 'acme' }));
   t.same(read(), ['acme namespace', 'acme reset']);
-  index.replace('roles', [], 1);
-  t.same(read(), ['acme reset', 'globex reset']);
   t.end();
 });

@@ -91,11 +91,11 @@ t.test('the index is on again once all resources have been listed again and ever
   t.equal(index.countOf('roles'), 2, 'events are followed again');
 });
 
-t.test('every text that a tenant can write takes its bytes of the bound', async (t) => {
+t.test('every text that a tenant can write counts with its size against the bound', async (t) => {
   const texts: readonly ((text: string) => StoredObject)[] = [
     (text) => namespace(text),
     (text) => namespace('a', { labels: { [text]: '' } }),
-    (text) => role(`n`, text, []),
+    (text) => role('n', text, []),
     (text) => ({ ...role('n', 'a', []), labels: { a: text } }),
     (text) => clusterRole('a', [], { aggregates: [{ matchLabels: { a: text } }] }),
     (text) => roleBinding('n', text, 'Role/a', []),

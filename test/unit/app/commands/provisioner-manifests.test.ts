@@ -6,7 +6,7 @@ import { defaultConfiguration } from '../../../../src/app/configuration.ts';
 import type { PolicyRule } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { BASIC_USER_ROLE, CLUSTER_ROLES, TENANT_CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
 import { grantableRules } from '../../../../src/rbac/grantable-rules.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { eachRow } from '../../../support/rows.ts';
 
 const rulesOf = (mode: 'arktos' | 'shared', sections: object = { bindings: { roles: {} } }) =>
@@ -79,22 +79,24 @@ t.test('of further kinds that are published or counted it has one rule for each 
   const rules = rulesOf('arktos', { bindings: { roles: {} }, publishing, quota });
   await eachRow(
     `
-    get,list,watch,create,update,delete clusterroles rbac.authorization.k8s.io
-    get,list,watch,create,update,delete storageclasses storage.k8s.io
-    get,list,watch persistentvolumeclaims,pods,secrets,services
-    get,list,watch widgets example.com`,
-    (text) =>
+    get,list,watch,create,update,delete | clusterroles | rbac.authorization.k8s.io
+    get,list,watch,create,update,delete | storageclasses | storage.k8s.io
+    get,list,watch | persistentvolumeclaims,pods,secrets,services
+    get,list,watch | widgets | example.com`,
+    (verbs = '', resources = '', group = '') => {
+      const expected = rule(verbs, resources, group);
       t.ok(
-        rules.some((one) => isDeepStrictEqual(one, rule(text))),
-        text,
-      ),
+        rules.some((one) => isDeepStrictEqual(one, expected)),
+        resources,
+      );
+    },
   );
 });
 
 t.test(
   'for policies, the provisioner holds what they may grant, and cannot bind their roles by name',
   async (t) => {
-    const grantable = [rule('get widgets example.com')];
+    const grantable = [rule('get', 'widgets', 'example.com')];
     for (const createRoles of [true, false]) {
       const rules = rulesOf('arktos', {
         bindings: { createRoles, roles: {} },

@@ -5,30 +5,28 @@ import { rows } from '../../../support/rows.ts';
 
 const AT = { auth_url: 'https://keystone:5000/v3' };
 const ALICE = { username: 'alice', user_domain_name: 'acme', password: 'sesame' };
-/** The plan for alice with these settings; null takes one away. */
-const ofAlice = (settings: string) => plan(withoutNull({ ...ALICE, ...parse(settings) }));
-const withoutNull = (settings: Readonly<Record<string, string | null>>) =>
-  Object.fromEntries(
-    Object.entries(settings).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-  );
 const plan = (settings: Record<string, string>) => planLogin(overlay([{ ...AT, ...settings }]));
+/** The plan for alice with these settings. */
+const ofAlice = (settings: string) => plan({ ...ALICE, ...parse(settings) });
 const USER = '{name: alice, domain: {name: acme}}';
-/**
- * Settings beside those of alice, and a part of the login method. Beside a project, domain_name is the domain
- * of the user and of the project, and no scope. The settings decide about the method unless auth_type does.
- */
+/** Settings beside those of alice, which determine the method unless auth_type does, and a part of it. */
 const PROOFS = rows(`
 {} | {method: password, user: ${USER}, secret: sesame}
 {user_id: a1} | {user: {id: a1}}
-{user_domain_name: null} | {user: {domain: {id: default}}}
-{user_domain_name: null, default_domain: d1} | {user: {domain: {id: d1}}}
-{user_domain_name: null, project_name: web, domain_name: acme} | {user: ${USER}}
 {application_credential_id: c1, application_credential_secret: s} | {method: application_credential, credential: {id: c1}, secret: s}
 {application_credential_name: ci, application_credential_secret: s} | {credential: {name: ci, user: ${USER}}}
 {token: gAAAAA} | {method: token, secret: gAAAAA}
 {token: gAAAAA, auth_plugin: password} | {method: password}`);
 for (const [settings, proof] of PROOFS)
   t.test(`the login method of ${settings}`, async (t) => t.match(ofAlice(settings).proof, parse(proof)));
+
+/** Beside a project, domain_name is the domain of the user and of the project, and not a scope. */
+const WITHOUT_USER_DOMAIN = rows(`
+{username: alice} | {user: {domain: {id: default}}}
+{username: alice, default_domain: d1} | {user: {domain: {id: d1}}}
+{username: alice, project_name: web, domain_name: acme} | {user: ${USER}}`);
+for (const [settings, proof] of WITHOUT_USER_DOMAIN)
+  t.test(`the login method of ${settings}`, async (t) => t.match(plan(parse(settings)).proof, parse(proof)));
 
 const SCOPES = rows(`
 {project_id: p1, project_name: web} | {project: {id: p1}}
@@ -41,10 +39,13 @@ const SCOPES = rows(`
 for (const [settings, scope] of SCOPES)
   t.test(`the scope of ${settings}`, async (t) => t.same(ofAlice(settings).scope, parse(scope)));
 
-t.test('without a scope, Keystone takes the user’s default project, or that of the credential', async (t) => {
-  for (const settings of ['{}', '{application_credential_id: c1, project_name: web}'])
-    t.equal(ofAlice(settings).scope, undefined, settings);
-});
+t.test('without a scope in the settings none is requested: Keystone takes the default project', async (t) =>
+  t.equal(ofAlice('{}').scope, undefined),
+);
+
+t.test('with an application credential no scope is requested: the credential contains its own', async (t) =>
+  t.equal(ofAlice('{application_credential_id: c1, project_name: web}').scope, undefined),
+);
 
 t.test('flags take precedence over variables, and variables over the cloud', async (t) => {
   const merged = overlay([
@@ -73,7 +74,7 @@ t.test('the address must be https, or http on loopback; query and fragment are d
   t.equal(plan({ ...ALICE, auth_url: 'https://keystone/v3/?x#y' }).url, 'https://keystone/v3/');
 });
 
-/** The error says what to do. */
+/** Settings beside those of alice, where null takes one away, and what the error says. */
 const REFUSED = rows(String.raw`
 {auth_url: null} | which Keystone\? .*--os-cloud
 {auth_url: null, profile: vexxhost} | profile "vexxhost" .*built into openstacksdk are not read
@@ -86,6 +87,7 @@ const REFUSED = rows(String.raw`
 {auth_type: v3websso} | auth_type "(\w+)".*application credential create.*OS_TOKEN.*login --oidc`);
 for (const [settings, message] of REFUSED)
   t.test(`${settings} is refused, and the error says what to do`, async (t) => {
-    const given = withoutNull({ ...AT, ...ALICE, ...parse(settings) });
-    t.throws(() => planLogin(given), { message: new RegExp(message) });
+    const given: Readonly<Record<string, string | null>> = { ...AT, ...ALICE, ...parse(settings) };
+    const present = Object.entries(given).flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+    t.throws(() => planLogin(Object.fromEntries(present)), { message: new RegExp(message) });
   });

@@ -5,18 +5,26 @@ import t, { type Test } from 'tap';
 import { usage } from '../../../../src/cli/usage/usage.ts';
 import { printedBy } from '../../../support/printed-io.ts';
 
-/** A line of a process that is told by its usual fields; without a tenant it is a heartbeat. */
-function line(
-  facts: { readonly process?: string; sequence: number; at: string } & Readonly<Record<string, unknown>>,
-) {
-  const { process = 'p1', sequence, at, ...more } = facts;
+interface Facts {
+  readonly process?: string;
+  readonly sequence: number;
+  readonly at: string;
+  readonly to?: string;
+  readonly tenant?: string;
+  readonly project?: string;
+  readonly usage?: Record<string, number>;
+  readonly final?: true;
+}
+
+function line({ process = 'p1', sequence, at, to, tenant, project = 'web', usage = {}, final }: Facts) {
+  const end = new Date(Date.parse(at) + 60_000).toISOString();
   return JSON.stringify({
     apiVersion: 'stonegate.dev/v1alpha1',
-    kind: 'tenant' in more ? 'UsageRecord' : 'UsageHeartbeat',
+    kind: tenant === undefined ? 'UsageHeartbeat' : 'UsageRecord',
     id: `${process}-${sequence}`,
-    ...{ process, sequence, from: at, to: new Date(Date.parse(at) + 60_000).toISOString() },
-    ...('tenant' in more && { project: 'web' }),
-    ...more,
+    ...{ process, sequence, from: at, to: to ?? end },
+    ...(tenant !== undefined && { tenant, project, usage }),
+    ...(final && { final }),
   });
 }
 

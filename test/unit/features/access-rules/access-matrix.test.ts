@@ -4,7 +4,7 @@ import {
   accessMatrix as matrixOf,
 } from '../../../../src/features/access-rules/access-matrix.ts';
 import type { AccessRules } from '../../../../src/features/access-rules/access-rules-v1alpha1.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { linesOf } from '../../../support/rows.ts';
 
 const none: AccessRules = { everywhere: [], cluster: [], namespaces: [], otherNamespaces: [] };
@@ -26,10 +26,10 @@ function textOf({ kind, cells, otherVerbs, names }: MatrixRow): string {
 t.test('the row of a kind in a namespace includes the verbs that are allowed everywhere', async (t) => {
   const groups = accessMatrix({
     ...none,
-    everywhere: [rule('get pods')],
+    everywhere: [rule('get', 'pods')],
     namespaces: [
-      { names: ['a'], rules: [rule('delete,deletecollection pods')] },
-      { names: ['b'], rules: [rule('* deployments,deployments/scale apps')] },
+      { names: ['a'], rules: [rule('delete,deletecollection', 'pods')] },
+      { names: ['b'], rules: [rule('*', 'deployments,deployments/scale', 'apps')] },
     ],
   });
   const shown = groups.flatMap(({ scope, names, rows }) =>
@@ -46,7 +46,11 @@ t.test('the row of a kind in a namespace includes the verbs that are allowed eve
 });
 
 t.test('wildcards count in every row that they cover, and have rows of their own', async (t) => {
-  const everywhere = ['get * *', 'update */scale *', 'delete deployments/scale apps'].map(rule);
+  const everywhere = [
+    rule('get', '*', '*'),
+    rule('update', '*/scale', '*'),
+    rule('delete', 'deployments/scale', 'apps'),
+  ];
   const [group] = accessMatrix({ ...none, everywhere });
   t.same(group?.rows.map(textOf), [
     '* get',
@@ -56,7 +60,7 @@ t.test('wildcards count in every row that they cover, and have rows of their own
 });
 
 t.test('access to single objects is marked, and the objects are named', async (t) => {
-  const cluster = [rule('list pods'), { ...rule('list,get pods'), resourceNames: ['b', 'a'] }];
+  const cluster = [rule('list', 'pods'), { ...rule('list,get', 'pods'), resourceNames: ['b', 'a'] }];
   const [group] = accessMatrix({ ...none, cluster });
   t.same(group?.rows.map(textOf), ['pods (get) list "a" "b"']);
 });
@@ -69,8 +73,8 @@ t.test('the names and verbs of a wildcard are not repeated at length in each row
   const long = (prefix: string) => texts(50, prefix).map((text) => text.padEnd(24_000, 'x'));
   const groups = accessMatrix({
     ...none,
-    everywhere: [{ ...rule('* * *'), verbs: long('v'), resourceNames: long('n') }],
-    cluster: [rule(`get ${texts(4_900, 'kind')}`)],
+    everywhere: [{ ...rule('*', '*', '*'), verbs: long('v'), resourceNames: long('n') }],
+    cluster: [rule('get', texts(4_900, 'kind').join(','))],
   });
   for (const { otherVerbs, names } of groups.flatMap(({ rows }) => rows)) {
     t.equal(otherVerbs.at(-1), '…');
@@ -82,10 +86,10 @@ t.test('the names and verbs of a wildcard are not repeated at length in each row
 t.test('all groups together have no more rows than the limit, and a filter finds a namespace', async (t) => {
   const rules: AccessRules = {
     ...none,
-    everywhere: [rule(`get ${texts(4, 'kind')}`)],
+    everywhere: [rule('get', texts(4, 'kind').join(','))],
     namespaces: texts(30, 'lab-').map((name) => ({
       names: [name, 'shop'],
-      rules: ['get pods', 'list pods'].map(rule),
+      rules: [rule('get', 'pods'), rule('list', 'pods')],
     })),
   };
   const all = matrixOf(rules, LIMITS);

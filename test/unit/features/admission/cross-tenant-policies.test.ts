@@ -3,10 +3,10 @@ import { createPolicyProblem } from '../../../../src/features/cross-tenant/cross
 import type { AdmissionRequest } from '../../../../src/kubernetes/admission-v1.ts';
 import { ADMIN, type AskedRight, admissionRequest, verdictOn } from '../../../support/admission-reviews.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 
 const POLICIES = { group: 'tenancy.stonegate.dev', version: 'v1alpha1', resource: 'crosstenantpolicies' };
-const readPods = rule('get,list pods,pods/log');
+const readPods = rule('get,list', 'pods,pods/log');
 
 interface Spec {
   readonly subjects?: readonly object[];

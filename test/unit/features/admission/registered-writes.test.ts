@@ -4,7 +4,6 @@
  * refused.
  */
 import t from 'tap';
-import { parse } from 'yaml';
 import {
   reviewedPolicyWrites,
   reviewedWrites,
@@ -62,21 +61,21 @@ function servedWrites(): Set<string> {
   );
 }
 
-const POD = '{nodeName: n1, hostNetwork: true, containers: [{name: c, image: i}]}';
-const TEMPLATE = `{metadata: {}, spec: ${POD}}`;
+const POD = { nodeName: 'n1', hostNetwork: true, containers: [{ name: 'c', image: 'i' }] };
+const TEMPLATE = { metadata: {}, spec: POD };
 /** Fields that a user of a tenant may not store, whatever the kind. */
-const WORST: object = parse(`
-  spec:
-    nodeName: n1
-    hostNetwork: true
-    containers: [{name: c, image: i}]
-    template: ${TEMPLATE}
-    jobTemplate: {spec: {template: ${TEMPLATE}}}
-    hostPath: {path: /}
-    scope: Cluster
-  template: ${TEMPLATE}
-  target: {kind: Node, name: n1}
-  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}`);
+const WORST = {
+  spec: {
+    ...POD,
+    template: TEMPLATE,
+    jobTemplate: { spec: { template: TEMPLATE } },
+    hostPath: { path: '/' },
+    scope: 'Cluster',
+  },
+  template: TEMPLATE,
+  target: { kind: 'Node', name: 'n1' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
+};
 const metadata = { name: 'x', tenant: 'acme' };
 const marked = { ...metadata, labels: { 'stonegate.dev/managed-by': 'stonegate' } };
 

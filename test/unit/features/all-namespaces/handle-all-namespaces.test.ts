@@ -11,7 +11,8 @@ import { allNamespacesSite, podReader } from '../../../support/all-namespaces.ts
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { objectNames } from '../../../support/namespaced-lists.ts';
-import { clusterRole, namespace, rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
+import { clusterRole, namespace } from '../../../support/rbac-objects.ts';
 import { linesOf } from '../../../support/rows.ts';
 import { tampered } from '../../../support/tampered.ts';
 
@@ -45,7 +46,7 @@ t.test('a watch over WebSocket that would be filtered is refused with 503', asyn
 t.test(
   'D025 a continue token of another user, path or selector, and an altered one, are refused with 400',
   async (t) => {
-    const readsBoth = clusterRole('pod-reader', [rule('list pods,widgets')]);
+    const readsBoth = clusterRole('pod-reader', [rule('list', 'pods,widgets')]);
     const alice = allNamespacesSite({ objects: [...podReader(['a', 'b']), readsBoth], contents: CONTENTS });
     const more = moreOf(await alice.get('/api/v1/pods?limit=2'));
     const bob = allNamespacesSite({

@@ -11,7 +11,7 @@ import {
   readAbacFile,
   resolvedPolicies,
 } from '../../../support/policies.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { eachRow } from '../../../support/rows.ts';
 
 /** Asks about a request under the policies of these lines. */
@@ -206,9 +206,9 @@ t.test('two lines with the same name are refused, and every problem is reported 
 });
 
 t.test('access.grantable widens what * selects, except secrets of any group', async (t) => {
-  const grantable = [rule('get,use widgets,secrets,widgets/proxy example.com')];
+  const grantable = [rule('get,use', 'widgets,secrets,widgets/proxy', 'example.com')];
   const line = abacLine({ ...ALICE_READS_PODS, apiGroup: 'example.com', resource: '*', readonly: false });
-  t.same(readAbacFile(line, grantable).policies[0]?.rules, [rule('get widgets example.com')]);
+  t.same(readAbacFile(line, grantable).policies[0]?.rules, [rule('get', 'widgets', 'example.com')]);
 });
 
 t.test('the sample file is valid', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { createPolicyProblem } from '../../../../src/features/cross-tenant/cross-tenant-policies.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { eachRow } from '../../../support/rows.ts';
 
 const clock = createFakeClock(Date.parse('2026-06-01T00:00:00Z'));
@@ -15,7 +15,7 @@ function policy(spec: object = {}, metadata: object = {}): object {
     metadata: { name: 'p', tenant: 'acme', ...metadata },
     spec: {
       ...parse('{subjects: [{kind: User, tenant: globex, name: gina}], namespaces: [web]}'),
-      ...{ rules: [rule('get pods')], ...spec },
+      ...{ rules: [rule('get', 'pods')], ...spec },
     },
   };
 }
@@ -43,7 +43,7 @@ t.test(
 t.test(
   'rights that the operator has made grantable may be granted; while they are unknown, none is refused',
   async (t) => {
-    const gadgets = rule('get gadgets example.com');
+    const gadgets = rule('get', 'gadgets', 'example.com');
     const problem = (grantable: (typeof gadgets)[] | undefined) =>
       createPolicyProblem({ ...options, grantable })(policy({ rules: [gadgets] }), 'acme');
     t.match(problem([]), /not among what policies may grant/);

@@ -9,7 +9,7 @@ import {
   policyFacts,
   resolvedPolicies,
 } from '../../../support/policies.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { eachRow } from '../../../support/rows.ts';
 
 type Spec<T extends (...given: never[]) => { readonly spec: unknown }> = ReturnType<T>['spec'];
@@ -77,24 +77,23 @@ t.test('an invalid policy grants nothing, and its status says why', async (t) =>
 });
 
 t.test('a rule beyond what policies may grant is refused, and the status names the rule', async (t) => {
-  for (const text of [
-    'get nodes',
-    'impersonate users',
-    'bind roles rbac.authorization.k8s.io',
-    'create localsubjectaccessreviews authorization.k8s.io',
-    'create crosstenantpolicies tenancy.stonegate.dev',
+  for (const { verbs, resources, ...groups } of [
+    rule('get', 'nodes'),
+    rule('impersonate', 'users'),
+    rule('bind', 'roles', 'rbac.authorization.k8s.io'),
+    rule('create', 'localsubjectaccessreviews', 'authorization.k8s.io'),
+    rule('create', 'crosstenantpolicies', 'tenancy.stonegate.dev'),
   ]) {
-    const { verbs, resources, ...groups } = rule(text);
     const beyond = { verbs: ['get', ...verbs], resources: ['pods', ...resources], ...groups };
     const message = /^spec\.rules\[1\]: \S+ \S+ is not among what policies may grant/;
-    t.match(statusOf({ rules: [POD_READER, beyond] }), REFUSED('NotGrantable', message), text);
+    t.match(statusOf({ rules: [POD_READER, beyond] }), REFUSED('NotGrantable', message), resources.join());
   }
 });
 
 t.test('a rule for named objects is allowed if those names are grantable', async (t) => {
-  const grantable = [{ ...rule('get nodes'), resourceNames: ['n1', 'n2'] }];
+  const grantable = [{ ...rule('get', 'nodes'), resourceNames: ['n1', 'n2'] }];
   const ready = (resourceNames?: readonly string[]) => {
-    const rules = [{ ...rule('get nodes'), ...(resourceNames && { resourceNames }) }];
+    const rules = [{ ...rule('get', 'nodes'), ...(resourceNames && { resourceNames }) }];
     const facts = policyFacts({ crossTenantPolicies: [crossTenantPolicy({ rules })] });
     return resolvedPolicies({ facts }, { grantable }).statuses[0]?.reason;
   };
@@ -227,8 +226,8 @@ t.test('administrators enter neither the system tenant nor their own', async (t)
 
 t.test('an invalid administration grants nothing, and its status says why', async (t) => {
   const clusterRoles = new Map([
-    ['cluster-admin', [rule('* * *'), { verbs: ['*'], nonResourceURLs: ['*'] }]],
-    ['node-reader', [rule('get nodes')]],
+    ['cluster-admin', [rule('*', '*', '*'), { verbs: ['*'], nonResourceURLs: ['*'] }]],
+    ['node-reader', [rule('get', 'nodes')]],
     ['stonegate:policy:tenant:devs', [POD_READER]],
     ['stonegate:basic-user', [POD_READER]],
   ]);

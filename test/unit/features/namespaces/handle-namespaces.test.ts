@@ -7,7 +7,8 @@ import { headerValue } from '../../../../src/lib/header-list.ts';
 import { passUntil } from '../../../support/fake-clock.ts';
 import { keystoneIdentity } from '../../../support/identities.ts';
 import { type NamespacesSite, namespacesSite } from '../../../support/namespaces-site.ts';
-import { clusterRole, namespace, rbacObject, rbacObjects, rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
+import { clusterRole, namespace, rbacObject, rbacObjects } from '../../../support/rbac-objects.ts';
 import { eachRow } from '../../../support/rows.ts';
 import { tampered } from '../../../support/tampered.ts';
 
@@ -48,7 +49,7 @@ t.test(
 );
 
 t.test('D005 a right to named namespaces shows those that exist', async (t) => {
-  const rules = [{ ...rule('get namespaces'), resourceNames: ['a', 'gone'] }];
+  const rules = [{ ...rule('get', 'namespaces'), resourceNames: ['a', 'gone'] }];
   const named = clusterRole('named', rules);
   const bound = rbacObject('ClusterRoleBinding named: ClusterRole/named to User acme:alice');
   t.same(await names(namespacesSite([a, b, named, bound]), 'alice'), ['a']);

@@ -2,7 +2,7 @@ import t from 'tap';
 import { StatusError } from '../../../../src/errors/status-error.ts';
 import { PUBLISHED } from '../../../../src/kubernetes/published-objects.ts';
 import { kindOf, type Mode, publish, publishingSite, TENANTS } from '../../../support/memory-published.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 
 const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const POLICY = 'multi-tenancy.k8s.io/published-policy';
@@ -166,7 +166,7 @@ t.test('shared: a namespace receives copies only by the labels of provisioning',
 
 /** A role that is published with its binding. */
 function publishReaders(site: ReturnType<typeof publishingSite>) {
-  const rules = [rule('get pods')];
+  const rules = [rule('get', 'pods')];
   const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'readers' };
   site.publish('roles', 'readers', { rules });
   site.publish('rolebindings', 'readers', { roleRef, subjects: [] });

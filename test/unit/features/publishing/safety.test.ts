@@ -10,7 +10,7 @@ import {
   publishingSite,
   TENANTS,
 } from '../../../support/memory-published.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 
 const DATA = { type: 'Opaque', data: { password: 'c2VjcmV0' } };
 const NAMESPACE = kindOf('namespaces');
@@ -132,7 +132,7 @@ t.test(
     const site = publishingSite({ mode: 'shared', configuration: { namespaces: ['shared', 'later'] } });
     site.objects.put(NAMESPACE, {}, { metadata: { name: 'later' } });
     site.publish('roles', 'reader', {
-      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', rules: [rule('get pods')] },
+      ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', rules: [rule('get', 'pods')] },
     });
     const binding = parse(`
       apiVersion: rbac.authorization.k8s.io/v1

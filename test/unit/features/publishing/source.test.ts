@@ -3,7 +3,7 @@ import { Copy } from '../../../../src/features/publishing/copy.ts';
 import { readSource } from '../../../../src/features/publishing/source.ts';
 import { PUBLISHED } from '../../../../src/kubernetes/published-objects.ts';
 import { kindOf, type Mode, publishingSite } from '../../../support/memory-published.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 
 const RBAC = 'rbac.authorization.k8s.io';
 
@@ -44,7 +44,7 @@ t.test('tokens of the cluster and the state of Helm are never published', async 
 
 t.test('a role that grants more than the provisioner may is refused', async (t) => {
   const role = (rule: object, resource = 'roles') => refusal(resource, { rules: [rule] });
-  const pods = rule('get pods');
+  const pods = rule('get', 'pods');
   t.equal(role(pods), undefined);
   t.equal(refusal('roles', { rules: [] }), undefined);
   t.match(role({ ...pods, resources: ['nodes'] }), /^rules\[0\]: get nodes is not among/);

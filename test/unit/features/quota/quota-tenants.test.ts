@@ -33,6 +33,10 @@ t.test('in shared mode a write counts against the tenant of its namespace, if it
     ['', undefined],
   ] as const)
     t.equal(await tenantOf({ namespace, object: labelled('a', 'globex') }), tenant, namespace);
+});
+
+t.test('in shared mode a write of a namespace counts against the tenant of its label', async (t) => {
+  const tenantOf = tenantsIn('shared');
   const namespace = { resource: 'namespaces', namespace: 'web' };
   t.equal(await tenantOf({ ...namespace, object: labelled('web', 'globex') }), 'globex');
   t.equal(

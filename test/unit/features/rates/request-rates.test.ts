@@ -208,15 +208,18 @@ t.test('requests that a process admitted without Redis long ago are not charged'
   t.equal(await admitted(30, () => ask()), 19);
 });
 
-t.test('only requests that a process admitted without Redis are charged when Redis is back', async (t) => {
-  const { ask, accounts, clock } = createRatesSite({
-    rates: { perTenant: { perSecond: 1, burst: 20 } },
-    redis: true,
-  });
-  accounts.state = 'away';
-  t.equal(await admitted(30, () => ask()), 20);
-  accounts.state = 'back';
-  clock.advance(2_000);
-  t.equal(await admitted(20, () => ask()), 2, 'the first of them asks Redis again');
-  t.ok(await ask());
-});
+t.test(
+  'when Redis is back, a process charges the requests that it admitted without it, not those it refused',
+  async (t) => {
+    const { ask, accounts, clock } = createRatesSite({
+      rates: { perTenant: { perSecond: 1, burst: 20 } },
+      redis: true,
+    });
+    accounts.state = 'away';
+    t.equal(await admitted(30, () => ask()), 20);
+    accounts.state = 'back';
+    clock.advance(2_000);
+    t.equal(await admitted(20, () => ask()), 2, 'the first of them asks Redis again');
+    t.ok(await ask());
+  },
+);

@@ -16,8 +16,9 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { fakeFetcher, outgoingOf } from '../../../support/outgoing.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { encodeObject, type Message } from '../../../support/protobuf.ts';
-import { rbacObjects, rule } from '../../../support/rbac-objects.ts';
+import { rbacObjects } from '../../../support/rbac-objects.ts';
 import { recordedReviewer } from '../../../support/reviewed.ts';
 import { eachRow, linesOf } from '../../../support/rows.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
@@ -231,7 +232,7 @@ t.test('C027 if Stonegate cannot ask on the user’s behalf either, the request 
 });
 
 t.test('C131 the API server’s rules are unchanged, and Stonegate’s own follow them', async (t) => {
-  const theirs = rule('* * *');
+  const theirs = rule('*', '*', '*');
   const status = { resourceRules: [theirs], nonResourceRules: [], incomplete: false };
   const { sent, json } = await post(
     { namespace: 'ns' },
@@ -266,7 +267,7 @@ t.test(
 );
 
 t.test('more rules of the API server than a review holds are not read, and the answer says so', async (t) => {
-  const rules = Array(21_000).fill(rule('* * *'));
+  const rules = Array(21_000).fill(rule('*', '*', '*'));
   const status = { resourceRules: rules, nonResourceRules: [], incomplete: false };
   const { json } = await post({ namespace: 'ns' }, { target: RULES, ...answering({ status }) });
   t.match(json.status, { incomplete: true, evaluationError: /more than one review holds/ });
@@ -398,7 +399,7 @@ t.test('a list that would be filtered is answered with yes for an access token t
 
 t.test('the rules of an access token are those of its owner within its scope', async (t) => {
   const status = {
-    resourceRules: [rule('get,delete pods,secrets'), rule('* deployments apps')],
+    resourceRules: [rule('get,delete', 'pods,secrets'), rule('*', 'deployments', 'apps')],
     nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['/metrics', '/version'] }],
     incomplete: false,
   };
@@ -409,7 +410,7 @@ t.test('the rules of an access token are those of its owner within its scope', a
   };
   for (const home of ['acme', 'ops']) {
     const { resourceRules, nonResourceRules, incomplete } = await rulesOf('namespace/ns/read', home);
-    t.match(resourceRules.slice(0, 2), [rule('get pods'), rule('get,list,watch deployments apps')]);
+    t.match(resourceRules.slice(0, 2), [rule('get', 'pods'), rule('get,list,watch', 'deployments', 'apps')]);
     t.notMatch(JSON.stringify(resourceRules), /secrets|delete/);
     t.match(JSON.stringify(resourceRules), /selfsubjectrulesreviews/, 'it may ask about itself');
     t.match(nonResourceRules[0], { verbs: ['get'], nonResourceURLs: ['/version'] });

@@ -1,5 +1,4 @@
 /** `kubectl auth can-i --list` of a tenant's user on Arktos says whether the list is complete. */
-
 import t from 'tap';
 import { indexedRules } from '../../../../src/features/self-reviews/indexed-rules.ts';
 import type { AuthorizationMode } from '../../../../src/kubernetes/authorization-mode.ts';
@@ -10,12 +9,13 @@ import { createSharedMode } from '../../../../src/tenancy/shared.ts';
 import { accessIndexOf } from '../../../support/access-index.ts';
 import { keystoneIdentity, upstreamIdentity } from '../../../support/identities.ts';
 import { outgoingOf } from '../../../support/outgoing.ts';
-import { clusterRole, rbacObjects, rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
+import { clusterRole, rbacObjects } from '../../../support/rbac-objects.ts';
 
 const arktos = createArktosMode({ systemTenant: 'system', domains: { ops: 'system' } });
 const shared = createSharedMode({ domains: {}, reservedNamePrefixes: [] });
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
-const RULE = rule('get pods');
+const RULE = rule('get', 'pods');
 const alice: QualifiedIdentity = keystoneIdentity('alice');
 
 const toAlice = (...roles: string[]) =>

@@ -1,5 +1,4 @@
 /** How much one user's access tokens may take up at the API server and in every process. */
-
 import t from 'tap';
 import { parse } from 'yaml';
 import type { ErrorCode } from '../../../../src/errors/codes.ts';
@@ -17,7 +16,7 @@ import type { Identity } from '../../../../src/tenancy/identity.ts';
 import { toTenantName } from '../../../../src/tenancy/tenant-name.ts';
 import { createFakeClock } from '../../../support/fake-clock.ts';
 import { createMemoryObjects } from '../../../support/memory-objects.ts';
-import { rule } from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
 const SIGNAL = new AbortController().signal;
@@ -40,13 +39,11 @@ function setUp() {
   const server: { failsWith: ErrorCode | undefined } = { failsWith: undefined };
   const store = new TokenStore({ clock, onEnded: () => {}, tenants: WITHOUT_TENANT_UIDS });
   const owners = createOwners({
-    ...{
-      isConfigured: () => true,
-      usersOf: () => undefined,
-      facts: TENANCY_FACTS.arktos,
-      signInMaxAge: 1,
-      clock,
-    },
+    isConfigured: () => true,
+    usersOf: () => undefined,
+    facts: TENANCY_FACTS.arktos,
+    signInMaxAge: 1,
+    clock,
   });
   const user = { username: 'oidc:alice', uid: '', groups: [], extra: {} };
   const tokens = new AccessTokens({
@@ -136,7 +133,7 @@ t.test('a token counts against the limit until it is known whether the API serve
 });
 
 t.test('the rules of a token are bounded in size', async (t) => {
-  const pods = { ...rule('get pods'), namespaces: ['web'] };
+  const pods = { ...rule('get', 'pods'), namespaces: ['web'] };
   const isTaken = (...rules: (typeof pods)[]) => accessTokenSpecSchema.safeParse({ rules }).success;
   t.ok(isTaken(...Array.from({ length: 32 }, () => pods)));
   t.notOk(isTaken({ ...pods, resources: Array.from({ length: 20 }, () => 'x'.repeat(253)) }));

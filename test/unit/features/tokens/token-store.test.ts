@@ -20,11 +20,14 @@ const read = (spec = {}, metadata = {}) =>
     text: () => '',
   });
 
-t.test('a stored object that cannot be read counts as no token', async (t) => {
+t.test('a stored token is read', async (t) =>
   t.match(read().token, {
     ...{ id: 'abcd1234', uid: 'u', owner: 'acme:alice', signedInAt: Date.UTC(2026, 0, 1), lastUsedAt: 0 },
     secrets: [{ until: Date.UTC(2026, 0, 2) }, { until: Number.POSITIVE_INFINITY }],
-  });
+  }),
+);
+
+t.test('a stored token that cannot be read counts as none', async (t) => {
   await eachRow(
     `
     {identity: '{}'}
@@ -35,6 +38,9 @@ t.test('a stored object that cannot be read counts as no token', async (t) => {
     (spec) => t.same(read(parse(spec)), { id: 'abcd1234', revision: 7 }, spec),
   );
   t.same(read({}, { uid: 5 }), { id: 'abcd1234', revision: 7 });
+});
+
+t.test('an object without a name is an error', async (t) => {
   for (const name of ['', 5]) t.throws(() => read({}, { name }), { message: /no name/ });
 });
 

@@ -12,14 +12,8 @@ import { createFakeClock } from '../../../support/fake-clock.ts';
 import { fakeExchange } from '../../../support/fake-exchange.ts';
 import { alice, fakePipeline, openMode } from '../../../support/fake-pipeline.ts';
 import { ownAPIHandler } from '../../../support/own-api.ts';
-import {
-  clusterRole,
-  clusterRoleBinding,
-  group,
-  rbacObjects,
-  rule,
-  user,
-} from '../../../support/rbac-objects.ts';
+import { rule } from '../../../support/policy-rule.ts';
+import { clusterRole, clusterRoleBinding, group, rbacObjects, user } from '../../../support/rbac-objects.ts';
 import { eachRow } from '../../../support/rows.ts';
 import { tokenScope } from '../../../support/token-scope.ts';
 
@@ -27,7 +21,7 @@ const V1 = '/apis/stonegate.dev/v1alpha1';
 const local = { kind: 'LocalResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
 const cluster = { kind: 'ResourceAccessReview', apiVersion: 'stonegate.dev/v1alpha1' };
 const SECRETS = { verb: 'get', resource: 'secrets' };
-const ADMIN = [rule('* * *')];
+const ADMIN = [rule('*', '*', '*')];
 const MASTERS = 'system:masters';
 interface Given {
   readonly objects?: readonly StoredObject[];

@@ -16,7 +16,12 @@ const role = {
   ...{ apiVersion: `${RBAC}/v1`, kind: 'ClusterRole', metadata },
   rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
 };
-const quota = { apiVersion: 'v1', kind: 'TenantQuota', metadata, spec: { hard: { pods: '3' } } };
+const quota = {
+  apiVersion: 'tenancy.stonegate.dev/v1alpha1',
+  kind: 'TenantQuota',
+  metadata,
+  spec: { hard: { pods: '3' } },
+};
 
 /** What is done to an object of Stonegate's to which another client has made the changes. */
 function actionFor(desired: StoredObject, changes: object) {
@@ -64,16 +69,16 @@ t.test('what another client has changed in an object of Stonegate is undone', as
     t.equal(actionFor(desired, changes), action, JSON.stringify(changes));
 });
 
-t.test(
-  'an object that Stonegate did not create is refused, and one that is missing is created',
-  async (t) => {
-    t.match(
-      compareOwned(role, role, () => false),
-      { refused: /did not create it/ },
-    );
-    t.match(
-      compareOwned(role, undefined, () => false),
-      { action: 'create', object: role },
-    );
-  },
+t.test('an object that Stonegate did not create is refused', async (t) =>
+  t.match(
+    compareOwned(role, role, () => false),
+    { refused: /did not create it/ },
+  ),
+);
+
+t.test('an object that is missing is created', async (t) =>
+  t.match(
+    compareOwned(role, undefined, () => false),
+    { action: 'create', object: role },
+  ),
 );

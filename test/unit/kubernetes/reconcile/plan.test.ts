@@ -2,7 +2,7 @@ import t from 'tap';
 import { KINDS, objectKey, type ResourceKind } from '../../../../src/kubernetes/kubernetes-object.ts';
 import { type Comparison, makePlan } from '../../../../src/kubernetes/reconcile/plan.ts';
 
-/** A desired object that is missing, and one that is there and not desired. */
+/** An object as one that is desired and missing, and as one that exists and is not desired. */
 function objectOf(kind: ResourceKind, name: string, comparison?: Comparison) {
   const object = { apiVersion: 'v1', kind: kind.resource, metadata: { name } };
   const fields = { kind, place: {}, object };
@@ -24,7 +24,7 @@ t.test('a binding is not written if its role is refused, and both are reported',
 });
 
 t.test(
-  'what others are in is written before them, and bindings are deleted first and written last',
+  'tenants and namespaces are written before what is in them; bindings are deleted first and written last',
   async (t) => {
     const kinds = [KINDS.RoleBinding, KINDS.ClusterRole, KINDS.Namespace, KINDS.Tenant];
     const plan = await makePlan({
