@@ -62,9 +62,10 @@ async function testFile(file: string): Promise<void> {
   for (const test of tests) if (!baselines.has(test)) baselines.set(test, await baseline(test, reload));
   const survivors: string[] = [];
   for (const mutation of mutations) {
-    const line = source.text.slice(0, mutation.from).split('\n').length;
+    const before = source.text.slice(0, mutation.from).split('\n');
     const was = source.text.slice(mutation.from, mutation.to).replace(/\s+/g, ' ');
-    const mutant = `${file}:${line}:${mutation.from}: ${was} → ${mutation.by}`;
+    const column = (before.at(-1)?.length ?? 0) + 1;
+    const mutant = `${file}:${before.length}:${column}: ${was} → ${mutation.by}`;
     const text = source.text.slice(0, mutation.from) + mutation.by + source.text.slice(mutation.to);
     const by: string[] = [];
     for (const test of tests) {
@@ -96,9 +97,9 @@ function reaches(of: Baseline | undefined, file: string, { from }: Mutation): bo
 
 async function baseline(test: string, reload: readonly string[]): Promise<Baseline | undefined> {
   // The first run loads everything, which the runs with mutants do not.
-  await run({ test, reload }, 60_000);
+  const first = await run({ test, reload }, SLOWEST);
   const from = performance.now();
-  const { names, failed, ran } = await run({ test, reload }, 60_000);
+  const { names, failed, ran } = first.failed.length > 0 ? first : await run({ test, reload }, SLOWEST);
   const milliseconds = performance.now() - from;
   if (ran && failed.length === 0 && milliseconds < SLOWEST) return { milliseconds, names, ran };
   const reason =

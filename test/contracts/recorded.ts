@@ -17,7 +17,11 @@ export function sameAsRecorded(t: Test, file: string, text: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  t.equal(text, readFileSync(path, 'utf8'), `equals recorded/${file}`);
+  t.equal(
+    text,
+    readFileSync(path, 'utf8'),
+    `equals recorded/${file}; after an intended change: npm run contracts, and an entry in CHANGELOG.md`,
+  );
 }
 
 /** Indented JSON with a line feed at the end. */

@@ -9,7 +9,7 @@ import { isWorkload, type RequestInfo } from '../../kubernetes/request-info.ts';
 
 /** The group of `apps/v1`; the core group, of `v1`, has an empty name. */
 const groupOf = (version: string) => version.slice(0, Math.max(version.indexOf('/'), 0));
-/** The API groups of Kubernetes and Arktos. client-go, of which the schema is, has no types of the last two. */
+/** The API groups of Kubernetes and Arktos. The schema is that of client-go, which lacks the last two. */
 const GROUPS: ReadonlySet<string> = new Set([
   ...Object.keys(schema.kinds).map(groupOf),
   'apiextensions.k8s.io',
