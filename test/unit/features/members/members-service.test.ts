@@ -3,7 +3,7 @@ import { memberID } from '../../../../src/features/members/members.ts';
 import { createMembersService } from '../../../../src/features/members/members-service.ts';
 import { createPeopleSearch } from '../../../../src/features/members/search-people.ts';
 import type { StoredObject } from '../../../../src/kubernetes/rbac-v1.ts';
-import type { IdentityRequests } from '../../../../src/proxy/as-identity.ts';
+import { actingIdentity, type IdentityRequests } from '../../../../src/proxy/as-identity.ts';
 import { jsonResponse } from '../../../../src/proxy/response/own-responses.ts';
 import { uniformSubject } from '../../../../src/rbac/attributes.ts';
 import { CLUSTER_ROLES } from '../../../../src/rbac/cluster-roles.ts';
@@ -149,6 +149,29 @@ t.test('many changes of one user at once do not refuse the change of another', a
   const bob = keystoneIdentity('bob');
   const refused = Promise.allSettled(
     Array.from({ length: 60 }, () => service.add(bob, 'web', spec('bob', 'manage'), CHANGE)),
+  );
+  const given = service.add(ALICE, 'web', spec('carol', 'read'), CHANGE);
+  answer.resolve();
+  t.match(await given, { result: { spec: { name: 'acme:carol', role: 'read' } } });
+  t.ok((await refused).every(({ status }) => status === 'rejected'));
+});
+
+t.test('changes as many impersonated users count as those of the user who impersonates', async (t) => {
+  const { options } = site();
+  const answer = Promise.withResolvers<void>();
+  const subjectOf: IdentityRequests['subjectOf'] = async (identity) => {
+    await answer.promise;
+    return options.requests.subjectOf(identity);
+  };
+  const service = createMembersService({ ...options, requests: { ...options.requests, subjectOf } });
+  const bob = keystoneIdentity('bob');
+  const impersonator = mode.userOf(bob, mode.tenantOf(bob));
+  const refused = Promise.allSettled(
+    Array.from({ length: 60 }, (_, at) => {
+      const user = { ...impersonator, username: `acme:user-${at}` };
+      const identity = actingIdentity({ proven: bob, impersonator, user });
+      return service.add(identity, 'web', spec('bob', 'read'), CHANGE);
+    }),
   );
   const given = service.add(ALICE, 'web', spec('carol', 'read'), CHANGE);
   answer.resolve();
