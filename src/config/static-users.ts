@@ -10,14 +10,14 @@ import { isOneTenant, RESERVED_PREFIXES, reservedPrefixOf } from '../kubernetes/
 import { isPrintable } from '../lib/untrusted-text.ts';
 import type { TenancyFacts } from '../tenancy/facts.ts';
 import { FERNET_START } from '../tenancy/keystone-v3.ts';
-import { qualifiedNames } from '../tenancy/local-user.ts';
+import { qualifiedNames } from '../tenancy/user-name.ts';
 import type { CoreConfiguration, StaticFileConfiguration } from './core-configuration.ts';
 import type { Finding } from './problem.ts';
 
 export interface StaticUserRules {
   readonly usernamePrefix: string;
   readonly groupsPrefix: string;
-  /** Of the tenancy mode: whether names and groups contain the tenant. */
+  /** The tenancy mode's facts decide whether names and groups contain the tenant. */
   readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** The tenant of lines without one; undefined: such lines are refused. */
   readonly tenantOfOthers: string | undefined;

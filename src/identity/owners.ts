@@ -12,7 +12,7 @@ import type { TenancyFacts } from '../tenancy/facts.ts';
 import type { Identity, QualifiedIdentity } from '../tenancy/identity.ts';
 import { isUsableName, KEYSTONE_EXTRA } from '../tenancy/keystone-groups.ts';
 import type { UserReference } from '../tenancy/keystone-v3.ts';
-import { qualified } from '../tenancy/local-user.ts';
+import { qualified } from '../tenancy/user-name.ts';
 
 export interface StoredOwner {
   readonly identity: QualifiedIdentity;
@@ -36,7 +36,7 @@ export interface OwnersOptions {
   readonly isConfigured: (source: string) => boolean;
   /** All users of an authenticator as they are now; undefined if it does not list them. */
   readonly usersOf: (authenticator: string) => readonly Identity[] | undefined;
-  /** Of the tenancy mode, which decides how local users are named in stored objects. */
+  /** The tenancy mode's facts decide how local users are named in stored objects. */
   readonly facts: Pick<TenancyFacts, 'readsTenantFromName'>;
   /** For how many milliseconds after the last sign-in an owner counts who cannot be looked up. */
   readonly signInMaxAge: number;

@@ -6,8 +6,8 @@ import { type Authenticator, runAuthenticators } from '../identity/authenticator
 import type { UserInfo } from '../kubernetes/authentication-v1.ts';
 import type { TenantName } from '../kubernetes/request-info.ts';
 import type { Identity, QualifiedIdentity } from '../tenancy/identity.ts';
-import { qualified } from '../tenancy/local-user.ts';
 import type { TenancyMode } from '../tenancy/tenancy-mode.ts';
+import { qualified } from '../tenancy/user-name.ts';
 
 /** The tenant and user that the Kubernetes API derives from an identity. */
 export interface KubernetesIdentity {

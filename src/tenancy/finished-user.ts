@@ -10,8 +10,7 @@ import type { Extra, UserInfo } from '../kubernetes/authentication-v1.ts';
 import { AUTHENTICATED, reservedPrefixOf, SENDABLE_EXTRA_KEY } from '../kubernetes/reserved-names.ts';
 import type { TenancyFacts } from './facts.ts';
 import type { Identity, QualifiedIdentity } from './identity.ts';
-import { qualified } from './local-user.ts';
-import { assertSendable, assertUsable } from './user-name.ts';
+import { assertSendable, assertUsable, qualified } from './user-name.ts';
 
 /** The domain of the extra keys and groups that only Stonegate itself may set. */
 const OWN_DOMAIN = 'stonegate.dev';

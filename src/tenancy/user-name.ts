@@ -1,11 +1,13 @@
 /**
  * User names that two users never share. Keystone's names are free text, so their parts are escaped until `:`
  * and `@` are Stonegate's only; a delegated token gets a name of its own, so that it never inherits what its
- * user holds by name.
+ * user holds by name. Names of local users are qualified with the tenant, unless the API server reads it from
+ * the user's name anyway.
  */
 
 import { StatusError } from '../errors/status-error.ts';
-import type { Subject } from './identity.ts';
+import type { TenancyFacts } from './facts.ts';
+import type { Identity, LocalSubject, QualifiedIdentity, Subject } from './identity.ts';
 
 type KeystoneSubject = Extract<Subject, { kind: 'keystone' }>;
 
@@ -57,4 +59,27 @@ export function assertSendable(text: string, what: string): void {
 
 function unusable(what: string, why: string): StatusError {
   return new StatusError('IdentityUnusable', `this identity cannot be used: ${what} ${why}`);
+}
+
+type Facts = Pick<TenancyFacts, 'readsTenantFromName'>;
+
+/** @returns the same identity with a local user's name and groups qualified, and without an access token */
+export function qualified({ accessToken: _, ...identity }: Identity, facts: Facts): QualifiedIdentity {
+  if ('groups' in identity) return identity;
+  const { subject, tenantOrigin } = identity;
+  const { name, groups } = qualifiedNames(subject, tenantOrigin.tenant, facts);
+  return { ...identity, subject: { kind: 'claim', name }, groups };
+}
+
+/** A local user's name and groups with their prefixes and, unless the API server reads it, the tenant. */
+export function qualifiedNames(
+  { usernamePrefix, groupsPrefix, name, groups }: Omit<LocalSubject, 'kind'>,
+  tenant: string,
+  { readsTenantFromName }: Facts,
+): Pick<LocalSubject, 'name' | 'groups'> {
+  const within = readsTenantFromName ? '' : `${tenant}:`;
+  return {
+    name: `${usernamePrefix}${within}${name}`,
+    groups: [...new Set(groups.map((group) => `${groupsPrefix}${within}${group}`))],
+  };
 }

@@ -17,8 +17,8 @@ import { policyName } from '../../proxy/tenant-entry.ts';
 import type { TenancyFacts } from '../../tenancy/facts.ts';
 import type { Identity, QualifiedIdentity } from '../../tenancy/identity.ts';
 import { FERNET_START } from '../../tenancy/keystone-v3.ts';
-import { qualified } from '../../tenancy/local-user.ts';
 import type { SelfReview } from '../../tenancy/tenancy-mode.ts';
+import { qualified } from '../../tenancy/user-name.ts';
 import type { Explanation } from './stonegate-v1alpha1.ts';
 
 const quoted = (text: string): string => JSON.stringify(text);
@@ -191,7 +191,11 @@ export function deliveryWords({ route, exchange, user, sender }: Outgoing): stri
 type Status = Explanation['status'];
 type RedactSecrets = (text: string) => string;
 
-/** The facts as far as the stages came. @param facts of the tenancy mode, which qualifies the user's name */
+/**
+ * The facts as far as the stages came.
+ *
+ * @param facts of the tenancy mode, which qualifies the user's name
+ */
 export function factsOf(
   { info, identity, tenant, user, impersonator }: ObservedRequest,
   facts: TenancyFacts,
